@@ -1,5 +1,5 @@
-//! Generates completion scripts and manual pages from the command line's definition. They are generated at build time,
-//! so that the generators are no part of the program. It also links the unwinder into the program.
+//! Generates completion scripts and manual pages from the definition of the command line. The build generates them, so
+//! that the generators are not part of the program. It also links the unwinder into the program.
 
 #[path = "src/args.rs"]
 #[allow(dead_code, reason = "the width of help is the command's business")]
@@ -46,10 +46,11 @@ fn main() -> io::Result<()> {
     )
 }
 
-/// The placeholder for the ids of pending questions until the script asks for them.
+/// The placeholder for the ids of pending questions, which the script replaces at run time.
 const PENDING_IDS: &str = "PENDING_IDS";
 
-/// The command as completions offer it: without what is hidden, and with the values of every option that has a few.
+/// Returns the command as completions offer it: without hidden arguments, and with the values of every option that has
+/// few of them.
 fn completed(command: &Command, names: &[&'static str]) -> Command {
     let values = |arg: &Arg| -> Vec<&'static str> {
         match (command.get_name(), arg.get_id().as_str(), arg.get_value_names().and_then(|names| names.first())) {
@@ -75,12 +76,13 @@ fn completed(command: &Command, names: &[&'static str]) -> Command {
         .subcommands(subcommands.map(|sub| completed(sub, names)))
 }
 
-/// For the rest of the build, as clap wants it.
+/// Returns a text that lives for the rest of the build, as clap needs it.
 fn kept(name: &str) -> &'static str {
     name.to_owned().leak()
 }
 
-/// Lets the script ask `askuser inbox` for the pending questions. Elvish's and PowerShell's complete no values.
+/// Returns the script with a query to `askuser inbox` for the pending questions. The scripts for Elvish and PowerShell
+/// complete no values.
 fn with_pending_ids(shell: Shell, script: &str) -> String {
     match shell {
         Shell::Bash => script.replace(PENDING_IDS, "$(askuser inbox 2>/dev/null | head -n 100 | cut -d ' ' -f 1)"),
@@ -99,15 +101,15 @@ fn with_pending_ids(shell: Shell, script: &str) -> String {
     }
 }
 
-/// The folder of the C compiler's static unwinder, where it has one. The shared one, libgcc_s, would be loaded at every start,
-/// which takes longer than `askuser hook` takes for everything it does itself.
+/// Returns the folder of the C compiler's static unwinder; `None` if there is none. The shared unwinder, libgcc_s,
+/// would be loaded at every start. That takes longer than the whole work of `askuser hook`.
 fn unwinder() -> Option<String> {
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|set| set == value);
     let is_known = is("CARGO_CFG_TARGET_OS", "linux")
         && is("CARGO_CFG_TARGET_ENV", "gnu")
         && is("HOST", &env::var("TARGET").ok()?);
     let found = process::Command::new("cc").arg("-print-file-name=libgcc_eh.a").output().ok().filter(|_| is_known)?;
-    // Without one the compiler says the bare name.
+    // Without the library, the compiler prints only its name.
     let folder = Path::new(std::str::from_utf8(&found.stdout).ok()?.trim()).parent()?.to_str()?;
     (!folder.is_empty()).then(|| folder.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The cost of the loop itself. The model and the tools take no time, so the rest is ours.
+//! Measures the cost of the loop itself. The model and the tools take no time.
 
 use askuser::{Asker, Asking, Outcome, Request, Via};
 use askuser_agent::{
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// Calls a tool this often, one call in each turn, and then is done.
+/// A model that calls a tool `count` times, once in each turn.
 struct Calls {
     name: &'static str,
     input: Value,
@@ -33,7 +33,7 @@ impl Model for Calls {
         } else {
             ModelEvent::Text("done".into())
         };
-        // As providers do.
+        // Providers report token counts at the end of a response.
         let usage = Usage::new(100, 10);
         Box::pin(stream::iter([Ok(event), Ok(ModelEvent::Usage(usage))]))
     }
@@ -55,7 +55,7 @@ impl Tool for Nothing {
     }
 }
 
-/// Answers at once.
+/// Chooses the first option immediately.
 struct First;
 
 impl Asker for First {
@@ -88,7 +88,7 @@ fn agent(model: Calls, transcript: Transcript) -> Agent {
     Agent::new(model).with_tools(tools).with_asker(Arc::new(First)).with_transcript(transcript)
 }
 
-/// A hundred turns, from the prompt to the last word.
+/// Measures a hundred turns from the prompt to the last text.
 fn turns(c: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,7 +1,7 @@
-//! A tool of one's own beside AskUserQuestion: `cargo run -p askuser-agent --example own_tool`
+//! Adds a custom tool beside AskUserQuestion: `cargo run -p askuser-agent --example own_tool`
 //!
-//! The model follows a script and the answer was written beforehand, so it needs no key and no person. In a terminal the
-//! asker is `askuser_terminal::TerminalAsker`.
+//! The model follows a script, and the answer is prepared. So the example needs no API key and no person. For questions
+//! in a terminal, use `askuser_terminal::TerminalAsker` as the asker.
 #![allow(clippy::print_stdout, reason = "the events belong on stdout")]
 
 use askuser::Chain;
@@ -33,7 +33,7 @@ impl Tool for Count {
             let words = text.split_whitespace().count();
             ToolResult::ok(format!("{words} words"))
         });
-        // An input that does not fit is an ordinary result: the model reads what is wrong with it.
+        // An invalid input is an ordinary result. The model reads the error and can correct the call.
         Box::pin(async move { Ok(result.unwrap_or_else(|invalid| invalid)) })
     }
 }

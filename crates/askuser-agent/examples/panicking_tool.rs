@@ -1,6 +1,7 @@
-//! A tool that panics fails, and the conversation goes on: `cargo run -p askuser-agent --example panicking_tool`
+//! Shows that a panic of a tool fails only its call: `cargo run -p askuser-agent --example panicking_tool`
 //!
-//! That holds only where panics unwind. `./check` runs it in the release profile, which decides that for what people install.
+//! The example needs panics that unwind. `./check` runs the example in the release profile, which sets this for
+//! installed programs.
 #![allow(clippy::print_stdout, reason = "the last words belong on stdout")]
 
 use askuser_agent::{Access, Agent, AgentEvent, Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, tools};

@@ -1,7 +1,7 @@
-//! The cost of waiting: a thousand agents, each paused on a question, in one process on one thread.
-//! `cargo run --release -p askuser-agent --example paused [AGENTS] [SECONDS]`
+//! Measures the cost of waiting: a thousand agents, each paused on a question, in one process on one thread. `cargo run
+//! --release -p askuser-agent --example paused [AGENTS] [SECONDS]`
 //!
-//! Measured, not asserted: memory per agent, and how often the process woke up without an answer.
+//! The example prints the memory per agent and the number of times that the process woke up. It asserts neither.
 #![allow(clippy::print_stdout, reason = "the numbers belong on stdout")]
 
 use askuser::{Asker, Asking, Outcome, Request, Via};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Answers all of them at once, when told to.
+/// Answers all waiting questions at once when it is notified.
 #[derive(Default)]
 struct Later {
     waiting: AtomicUsize,
@@ -40,14 +40,14 @@ const SCRIPT: &str = r#"{"turns": [
     {"text": "Done."}
 ]}"#;
 
-/// A number of `/proc/self/status`; 0 on other systems.
+/// Returns a number in `/proc/self/status`; 0 on other systems.
 fn status(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
 
-/// The time this process has computed, user and system.
+/// Returns the processor time of this process.
 fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default().split_whitespace();

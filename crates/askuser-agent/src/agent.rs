@@ -1,4 +1,4 @@
-//! An agent: a model, tools, an asker and a conversation.
+//! An agent runs a conversation between a model, tools and a person.
 
 use crate::agent_context::{Retries, Shared};
 use crate::event::AgentEvent;
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A model with tools and a conversation.
+/// Runs a model with tools and keeps the conversation.
 ///
 /// ```
 /// use askuser::policy::{Answers, Policy};
@@ -51,20 +51,23 @@ use tokio_util::sync::CancellationToken;
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) history: History,
-    /// The files that [`Agent::undo`] has reported as changed since their edit. The next turn clears the list.
+    /// The files that [`Agent::undo`] has reported as changed since their edit. The next `undo` skips them. The next
+    /// turn clears the list.
     pub(crate) left_alone: Vec<ConfinedPath>,
-    /// The number of tokens when the last summary failed. The next attempt needs notably more.
+    /// The number of tokens when the last summary failed; `None` if no summary failed. The next attempt needs notably
+    /// more tokens.
     pub(crate) failed_summary: Option<u64>,
     /// The calls that ran when the turn was stopped.
     pub(crate) interrupted: Vec<ToolCall>,
-    /// Interrupted calls do not start once this is cancelled. The person's message comes first.
+    /// A token that is cancelled when the person sends a message. Calls of an interrupted turn do not start after that.
     pub(crate) user_returned: CancellationToken,
-    /// Stops the turns of a subagent when its parent's turn is stopped.
+    /// A token that stops the turns of this agent. The token of a subagent is cancelled with its parent's turn.
     pub(crate) abort: CancellationToken,
 }
 
 impl Agent {
-    /// Creates an agent in the current folder, without tools or an asker. Its transcript is in memory.
+    /// Creates an agent that works in the current folder. It has no tools and no asker, and its transcript is in
+    /// memory.
     pub fn new(model: impl Model + 'static) -> Agent {
         Agent::of(Shared::new(Arc::new(model)), History::default())
     }
@@ -81,27 +84,27 @@ impl Agent {
         }
     }
 
-    /// Sets the tools.
+    /// Sets the tools that the model may call.
     pub fn with_tools(self, tools: Registry) -> Agent {
         self.change(|shared| shared.tools = tools)
     }
 
-    /// Sets the asker. Tools that ask are offered only with one.
+    /// Sets the asker. Tools that ask are offered only if the agent has an asker.
     pub fn with_asker(self, asker: Arc<dyn Asker>) -> Agent {
         self.change(|shared| shared.asker = Some(asker))
     }
 
-    /// Sets the origin, which tells with every question who asks. A subagent adds its task.
+    /// Sets the origin, which every question carries to say who asks. A subagent adds its task.
     pub fn with_origin(self, origin: Origin) -> Agent {
         self.change(|shared| shared.origin = origin)
     }
 
-    /// Sets the time limit of each question.
+    /// Sets the time limit of each question. `None` means no limit.
     pub fn with_deadline(self, deadline: Option<Duration>) -> Agent {
         self.change(|shared| shared.deadline = deadline)
     }
 
-    /// Sets the working folder.
+    /// Sets the working folder of the agent's tools.
     pub fn with_folder(self, cwd: impl Into<PathBuf>) -> Agent {
         self.change(|shared| shared.cwd = cwd.into())
     }
@@ -111,17 +114,18 @@ impl Agent {
         self.change(|shared| shared.allowed = folders)
     }
 
-    /// Asks before every change in these folders in every mode, because they hold the permissions.
+    /// Adds folders in which every change needs permission in every mode, because they hold the permissions.
     pub fn with_protected_paths(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
     }
 
-    /// Hides these keys from its tools.
+    /// Sets the keys that are hidden from the agent's tools.
     pub fn with_secrets(self, secrets: Secrets) -> Agent {
         self.change(|shared| shared.secrets = secrets)
     }
 
-    /// Sets the sandbox of its commands, or the reason why it is missing. Call it after [`Agent::with_tools`].
+    /// Sets the sandbox of the agent's commands, or the reason why it is missing. Call this after
+    /// [`Agent::with_tools`].
     pub fn with_sandbox(self, sandbox: Result<Sandbox, String>) -> Agent {
         self.change(|shared| {
             shared.no_sandbox = sandbox.as_ref().err().cloned();
@@ -129,20 +133,22 @@ impl Agent {
         })
     }
 
-    /// The reason why its commands have no sandbox.
+    /// Returns the reason why commands have no sandbox; `None` if they have one.
     pub fn no_sandbox(&self) -> Option<&str> {
         self.shared.no_sandbox.as_deref()
     }
 
-    /// Runs commands that have no sandbox through this program, which gets the command's words after its own. Its
-    /// standard input is a socket that closes with this process; the program must then end its process group. It ends
-    /// when the command ends. Without such a program, commands survive if this process is killed with SIGKILL. Unix
-    /// only.
+    /// Sets the program that runs the commands that have no sandbox. The program gets the command's words after its
+    /// own. Without a supervisor, commands survive if this process is killed with SIGKILL. It has an effect only on
+    /// Unix.
+    ///
+    /// The program's standard input is a socket that closes with this process. The program must then end its process
+    /// group. The program ends when the command ends.
     pub fn with_supervisor(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }
 
-    /// Sets the description of its task in the system prompt.
+    /// Sets the description of the agent's task in the system prompt.
     pub fn with_system(self, system: impl Into<String>) -> Agent {
         self.change(|shared| shared.system = system.into())
     }
@@ -154,33 +160,33 @@ impl Agent {
         agent
     }
 
-    /// Limits the number of model requests per turn.
+    /// Sets the maximum number of model requests per turn.
     pub fn with_max_requests(self, max: u32) -> Agent {
         self.change(|shared| shared.max_requests = Some(max))
     }
 
-    /// Sets the size of the model's context in tokens, and overrides the known one.
+    /// Sets the size of the model's context in tokens, which overrides the known size. `None` keeps the known size.
     pub fn with_context_window(self, tokens: Option<u64>) -> Agent {
         self.change(|shared| shared.windows.set = tokens)
     }
 
-    /// Limits the retries of a failed request. The first pause is this long, and later ones are longer.
+    /// Sets the maximum number of retries of a failed request, and the first pause. Later pauses are longer.
     pub fn with_retries(self, max: u32, pause: Duration) -> Agent {
         self.change(|shared| shared.retries = Retries { max, pause })
     }
 
-    /// Limits the time spent on retries; `None` is half a minute.
+    /// Sets the maximum time spent on retries. `None` keeps the current limit, by default half a minute.
     pub fn with_retries_for(self, time: Option<Duration>) -> Agent {
         self.change(|shared| shared.retries = time.map_or(shared.retries, |time| shared.retries.within(time)))
     }
 
-    /// Sets the transcript, and continues from it.
+    /// Sets the transcript and continues its conversation.
     pub fn with_transcript(mut self, transcript: Transcript) -> Agent {
         self.set_transcript(transcript);
         self
     }
 
-    /// Continues with another transcript.
+    /// Replaces the transcript and continues its conversation.
     pub fn set_transcript(&mut self, transcript: Transcript) {
         self.history = transcript.history(&[]);
         self.left_alone.clear();
@@ -192,7 +198,7 @@ impl Agent {
         self.keep_planning();
     }
 
-    /// Keeps plan mode after a resume, because a resume approves no plan. Other modes are left to the returning user.
+    /// Restores plan mode after a resume, because a resume approves no plan. The returning user sets other modes again.
     fn keep_planning(&self) {
         if self.shared.transcript.mode() == Some(PermissionMode::Plan) {
             self.shared.permissions().mode = PermissionMode::Plan;
@@ -216,14 +222,16 @@ impl Agent {
         })
     }
 
-    /// Continues an interrupted turn, if there is one. A question without an outcome is asked again.
+    /// Continues an interrupted turn. Returns `None` if there is none. A question without an outcome is asked again.
     pub fn resume(&mut self) -> Option<Run<'_>> {
         self.resume_until_user_returned(CancellationToken::new())
     }
 
-    /// Continues an interrupted turn for a person who is about to speak. Once `user_returned` is cancelled, no further
-    /// call of the interrupted message starts. The model is not asked before [`Agent::run`]. A question that the person
-    /// has seen is still asked again.
+    /// Continues an interrupted turn for a person who is about to send a message. Returns `None` if there is no such
+    /// turn.
+    ///
+    /// Once `user_returned` is cancelled, no further call of the interrupted turn starts. The model gets no request
+    /// before [`Agent::run`]. A question that the person has seen is still asked again.
     pub fn resume_until_user_returned(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
         self.user_returned = user_returned;
         self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model))
@@ -234,7 +242,8 @@ impl Agent {
         !matches!(self.history.next(), Next::User) || !self.shared.said().is_empty()
     }
 
-    /// Runs a shell command of the person, without asking. The model reads its output with the person's next message.
+    /// Runs a shell command of the person without asking for permission. The model reads the output with the person's
+    /// next message.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let abort = self.abort.child_token();
         let command = command.into();
@@ -246,13 +255,14 @@ impl Agent {
         Run::new(abort.clone(), |events| turn::drive(self, begin, events, abort))
     }
 
-    /// Summarises the conversation by the model and continues from the summary. `wish` tells the model what to keep.
+    /// Replaces the conversation by the model's summary and continues from the summary. `wish` tells the model what to
+    /// keep.
     pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
         let abort = self.abort.child_token();
         Run::new(abort.clone(), |events| turn::compact(self, wish, events, abort))
     }
 
-    /// The conversation as the model reads it. After a summary it begins with the summary.
+    /// Returns the conversation as the model reads it. After a summary, the conversation begins with the summary.
     pub fn messages(&self) -> &[Message] {
         &self.history.messages
     }
@@ -268,8 +278,10 @@ impl Agent {
         Ok(())
     }
 
-    /// Reverts the last edit of this session that is still in place, also one from before a resume. The model learns of
-    /// it with the person's next message. A file that has changed since is reported, and skipped the next time.
+    /// Reverts the last edit of this session that is still in place. Edits from before a resume count, too.
+    ///
+    /// The model learns of the undo with the person's next message. The next call skips a file that has changed since
+    /// its edit.
     ///
     /// # Errors
     /// If there is no such edit, or the file has changed since. The file is then unchanged.
@@ -284,19 +296,19 @@ impl Agent {
         Ok(undone)
     }
 
-    /// The changes of this session's edits by file. Changes by commands are not included.
+    /// Returns the changes of this session's edits by file. Changes by commands are not included.
     pub fn changes(&self) -> Result<Vec<FileDiff>, UndoError> {
         UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.diffs()
     }
 
-    /// Queues a text that the model reads with the person's next message.
+    /// Records a text that the model reads with the person's next message.
     pub(crate) fn record_user_action(&mut self, entry: Entry) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &entry)?;
         self.history.apply(&entry);
         self.shared.transcript.sync()
     }
 
-    /// The current permission mode.
+    /// Returns the current permission mode.
     pub fn mode(&self) -> PermissionMode {
         self.shared.permissions().mode
     }
@@ -309,12 +321,12 @@ impl Agent {
         self.shared.set_mode(mode)
     }
 
-    /// The rules that allow calls without asking. They may change during a turn.
+    /// Returns a handle to the rules that allow calls without asking. The handle can change them during a turn.
     pub fn permission_rules(&self) -> PermissionRules {
         PermissionRules(self.shared.permissions.clone())
     }
 
-    /// The current model.
+    /// Returns the name of the current model.
     pub fn model(&self) -> String {
         self.shared.model().name()
     }
@@ -324,12 +336,12 @@ impl Agent {
         *self.shared.model.lock().unwrap_or_else(PoisonError::into_inner) = model;
     }
 
-    /// The transcript.
+    /// Returns the agent's transcript.
     pub fn transcript(&self) -> &Transcript {
         &self.shared.transcript
     }
 
-    /// Passes on the person's queued messages. Returns `false` if the queue is empty.
+    /// Moves the person's queued messages to the conversation. Returns `false` if the queue is empty.
     pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
         let mut said = std::mem::take(&mut *self.shared.said());
         said.splice(..0, std::mem::take(&mut self.history.left_unread));
@@ -337,14 +349,15 @@ impl Agent {
             self.record(&Entry::User { text: text.clone() })?;
             events.send(AgentEvent::User { text: text.clone() });
             self.left_alone.clear();
-            // The interrupted work has given way to the message.
+            // The message has ended the interrupted work, so new calls may start.
             self.user_returned = CancellationToken::new();
         }
         Ok(!said.is_empty())
     }
 
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {
-        // These entries end every open call. The model reads which of the calls had started.
+        // `User` and `Interrupted` end every open call. The history notes which of the calls had started, so that the
+        // model knows.
         if let (Entry::User { .. } | Entry::Interrupted, Next::Calls(calls)) = (entry, self.history.next()) {
             for call in calls {
                 if self.shared.transcript.has_begun(&self.shared.tasks, &call.id) {
@@ -357,7 +370,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Records settings made before the turn, so that they hold after a crash. Subagents have both from the main agent.
+    /// Records the mode and the model, so that a resume after a crash restores them. A subagent has both from the main
+    /// agent.
     fn record_mode_and_model(&mut self) -> Result<(), Stop> {
         if self.shared.is_subagent() {
             return Ok(());
@@ -373,7 +387,7 @@ impl Agent {
         }
     }
 
-    /// Adds the answers of an interrupted turn to the conversation, before any new message.
+    /// Adds the answers of an interrupted turn to the conversation. This must happen before any new message.
     pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
         let Next::Calls(calls) = self.history.next() else { return Ok(()) };
         for ToolCall { id, name, .. } in calls {

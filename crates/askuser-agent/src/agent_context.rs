@@ -1,4 +1,5 @@
-//! The state that an agent, its tools and its subagents share, and the place of each in the session's tree of tasks.
+//! The state that an agent, its tools and its subagents share. It also has the position of each agent in the session's
+//! tree of tasks.
 
 use crate::context::Windows;
 use crate::model::Model;
@@ -25,28 +26,29 @@ pub(crate) struct Shared {
     pub(crate) allowed: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) secrets: Secrets,
-    /// The reason why commands have no sandbox.
+    /// The reason why commands have no sandbox; `None` if they have one.
     pub(crate) no_sandbox: Option<String>,
-    /// The program that wraps commands outside the sandbox, with its arguments. Empty: this process runs them.
+    /// The program and arguments that wrap commands outside the sandbox. If it is empty, this process runs commands
+    /// directly.
     pub(crate) supervisor: Vec<OsString>,
     pub(crate) system: String,
     pub(crate) permissions: Arc<Mutex<Permissions>>,
     pub(crate) transcript: Transcript,
-    /// The calls that lead to this subagent, outermost first. Empty for the main agent.
+    /// The ids of the calls that lead to this subagent, outermost first. The main agent has none.
     pub(crate) tasks: Vec<String>,
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
     pub(crate) windows: Windows,
-    /// Messages of the person that the agent has not read yet. Always empty for a subagent.
+    /// Messages of the person that the agent has not read yet. A subagent gets no messages.
     pub(crate) said: Arc<Mutex<Vec<String>>>,
-    /// The files known to this conversation. A subagent starts without any.
+    /// The files whose content this conversation has seen. A subagent starts without any.
     pub(crate) seen_files: SeenFiles,
-    /// The lock held while any agent of the session asks a person or runs a tool that acts. So tools act one at a time,
-    /// and never while a question is open. The lock is fair.
+    /// The lock that an agent of the session holds while it asks a person or runs a tool that acts. So tools act one at
+    /// a time, and never while a question is open. The lock is fair.
     pub(crate) exclusive: Arc<AsyncMutex<()>>,
 }
 
-/// The number of retries and the first pause, which doubles each time.
+/// The maximum number of retries and the first pause. Each pause is twice the previous one, up to [`MAX_PAUSE`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retries {
     pub(crate) max: u32,
@@ -54,7 +56,7 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    /// The number of retries that fit into this time.
+    /// Returns retries with the same first pause, as many as fit into this time.
     pub(crate) fn within(self, time: Duration) -> Retries {
         let mut max = 0;
         let mut taken = Duration::ZERO;
@@ -65,13 +67,13 @@ impl Retries {
         Retries { max, ..self }
     }
 
-    /// The pause doubles up to a limit.
+    /// Returns the pause before a retry. It doubles with each attempt up to a limit.
     pub(crate) fn pause_before(self, attempt: u32) -> Duration {
         self.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE)
     }
 }
 
-/// Waits longer than this are reported.
+/// The longest pause before a retry. If the provider asks for a longer pause, the request is not retried.
 pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(120);
 
 impl Shared {
@@ -101,7 +103,8 @@ impl Shared {
         }
     }
 
-    /// The context of the subagent that a call starts: everything but some tools, with its own task.
+    /// Returns the context of the subagent that a call starts. The subagent shares the state of its parent, but has
+    /// other tools and its own task.
     pub(crate) fn for_subagent(&self, call: &str, description: &str, tools: Registry) -> Shared {
         let tasks = self.path(call);
         let origin = self.origin.clone().with_task(description);
@@ -131,7 +134,7 @@ impl Shared {
         !self.tasks.is_empty()
     }
 
-    /// The id of a call's question, unique among all sessions.
+    /// Returns the key of a call's question. It is unique among all sessions.
     pub(crate) fn key(&self, call: &str, purpose: Purpose) -> RequestKey {
         RequestKey::new(self.transcript.id(), call).in_tasks(&self.tasks).for_purpose(purpose)
     }

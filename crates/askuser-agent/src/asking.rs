@@ -1,7 +1,8 @@
-//! One question of a tool, from its text to its resolution: first the transcript, then the policy, then the person.
+//! Resolves one question of a tool. The resolution comes from the transcript, then from the policy, then from the
+//! person.
 //!
-//! A question is on disk before a person sees it, and its outcome before it takes effect or success is shown. After a
-//! crash the same steps find the recorded resolution or ask again.
+//! A question is on disk before a person sees it. Its outcome is on disk before it takes effect and before its surface
+//! shows success. After a crash the same steps find the recorded resolution or ask again.
 
 use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
@@ -10,18 +11,21 @@ use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
 use askuser::{AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Resolution};
 use futures_util::future::poll_immediate;
 
-/// The maximum number of times that a question is asked while its outcomes come from the agent's own credential.
+/// The maximum number of times that a question is asked. It is asked again if its outcome comes from the agent's own
+/// credential.
 const MOST_TIMES: u32 = 3;
 
 /// The reason why a question has no answer in a run without an asker.
 pub(crate) const NO_ASKER: &str = "no person can be asked in this run";
 
 impl ToolContext {
-    /// Asks the person on behalf of a call and returns the outcome. The transcript gets the question and the answer
-    /// first. After a crash a question without a resolution is asked again.
+    /// Asks the person on behalf of a call and returns the outcome. Both the question and the outcome are in the
+    /// transcript first.
+    ///
+    /// After a crash, a question without a resolution is asked again.
     ///
     /// # Errors
-    /// If the person interrupts, the process gets a signal to end, or the transcript cannot be written. Return the
+    /// If the person interrupts, the process gets a termination signal, or the transcript cannot be written. Return the
     /// error unchanged.
     pub async fn ask(&self, call: &str, set: QuestionSet, context: Option<Context>) -> Result<Resolution, Stop> {
         self.ask_for(Purpose::Question, call, set, context).await.map(|asked| asked.resolution)
@@ -45,8 +49,8 @@ impl ToolContext {
         Ok(asked)
     }
 
-    /// Emits the ending of a question, also of one that could not be asked. Keys are redacted, as in the result of its
-    /// call.
+    /// Emits the ending of a question. A question that could not be asked has one, too. Keys are redacted, as in the
+    /// result of the call.
     pub(crate) fn emit_outcome(&self, purpose: Purpose, call: &str, outcome: QuestionOutcome) {
         let key = self.shared.key(call, purpose);
         let redacted = self.shared.secrets.redact_json(serde_json::json!(outcome));
@@ -72,7 +76,7 @@ impl ToolContext {
             }
             Decision::Ask(known) => known,
         };
-        // Policy answers that do not fit are discarded. The person gets all questions.
+        // Policy answers that do not fit the questions are discarded. The person then gets all questions.
         let mut request = request.clone().with_known(known).unwrap_or(request);
         let first = request.key().clone();
         let mut times = 1;
@@ -81,7 +85,8 @@ impl ToolContext {
                 Err(error @ AskError::Reported(_)) if times < MOST_TIMES => {
                     self.emit(AgentEvent::Notice { message: format!("{error}: asking again") });
                     times += 1;
-                    // A separate session keeps the id that front ends answer to.
+                    // The key gets another session, not another call, because front ends answer by the id in the
+                    // session.
                     let session = format!("{}, asked {times} times", first.session);
                     request = request.with_key(RequestKey { session, ..first.clone() });
                 }
@@ -91,11 +96,11 @@ impl ToolContext {
         shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
     }
 
-    /// Writes the question to disk, then asks the person.
+    /// Writes the question to disk, asks the person and returns the checked delivery.
     async fn ask_once(&self, asker: &dyn Asker, request: &Request) -> Result<Result<Delivery, AskError>, Stop> {
         self.shared.record_question(request)?;
         self.shared.transcript.sync()?;
-        // The question must accept answers before its event: an answer may follow at once.
+        // The question must accept answers before its event is emitted, because an answer may follow immediately.
         let mut asking = asker.ask(request);
         let answered = poll_immediate(&mut asking).await;
         let id = request.key().id_in_session();
@@ -108,7 +113,7 @@ impl ToolContext {
         Ok(delivery.and_then(|delivery| delivery.check(request)))
     }
 
-    /// Withdraws a call's permission if it is still open.
+    /// Withdraws the permission question of a call if it is still open.
     pub(crate) fn withdraw(&self, call: &str) {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
         if let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) {
@@ -116,8 +121,9 @@ impl ToolContext {
         }
     }
 
-    /// Withdraws the permission that a call of an earlier process waits for. Returns whether a person had answered
-    /// before. That answer is recorded, and its permission is used up.
+    /// Withdraws the permission question that a call of an earlier process left open.
+    ///
+    /// Returns whether a person had answered it already. That answer is recorded, and its permission is used up.
     pub(crate) async fn take_back(&self, call: &str) -> Result<bool, Stop> {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
         let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) else {
@@ -130,7 +136,7 @@ impl ToolContext {
         }
     }
 
-    /// Fails if a person has seen the question and this run has no asker. The question stays open for the next run.
+    /// Fails if a person has seen a question and this run has no asker. The question stays open for the next run.
     pub(crate) fn keep_waiting(&self, purpose: Purpose, call: &str) -> Result<(), Stop> {
         if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {
             return Ok(());
@@ -140,7 +146,7 @@ impl ToolContext {
     }
 }
 
-/// The outcome of asking, with the questions as asked.
+/// The resolution of a question, with the questions as they were asked.
 pub(crate) struct Asked {
     pub(crate) set: QuestionSet,
     pub(crate) resolution: Resolution,
@@ -155,7 +161,7 @@ impl Shared {
         })
     }
 
-    /// Records the result of asking and tells the surface whether that worked.
+    /// Records the resolution of a question and tells the surface whether that worked.
     fn record_resolution(&self, request: &Request, delivery: Delivery) -> Result<Asked, Stop> {
         let outcome = serde_json::to_value(delivery.resolution()).unwrap_or_default();
         let entry =
@@ -164,7 +170,7 @@ impl Shared {
             Ok(()) => Ok(Asked { set: request.set().clone(), resolution: delivery.stored() }),
             Err(Stop::Failed(Failure { kind, message })) => {
                 let _ = delivery.not_stored(&*message);
-                // The person's words must not be lost with the entry.
+                // The error repeats the person's words, which would be lost with the entry.
                 let message = format!("{message}; what came of asking: {outcome}");
                 Err(Stop::Failed(Failure { kind, message }))
             }
@@ -172,8 +178,8 @@ impl Shared {
         }
     }
 
-    /// The resolution of a question from before the interruption. A resolution of different questions does not count;
-    /// the question is asked again.
+    /// Returns the recorded resolution of a question from before an interruption. `None` if there is none, or if it
+    /// belongs to different questions.
     fn recorded_resolution(&self, request: &Request) -> Option<Asked> {
         let key = request.key();
         let recorded = self.transcript.question(&key.tasks, &key.call, key.purpose)?;
@@ -181,20 +187,23 @@ impl Shared {
         recorded.is_about(request).then_some(Asked { set, resolution: recorded.resolution? })
     }
 
-    /// The recorded outcome of the question of a call.
+    /// Returns the recorded resolution of a call's question or plan; `None` if there is none.
     pub(crate) fn recorded_answer(&self, call: &str) -> Option<Resolution> {
         let purposes = [Purpose::Question, Purpose::Plan];
         purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.resolution)
     }
 
-    /// The questions of a call as asked before the interruption.
+    /// Returns the recorded questions of a call as they were asked before an interruption; `None` if there are none.
     pub(crate) fn recorded_set(&self, call: &str) -> Option<QuestionSet> {
         self.transcript.question(&self.tasks, call, Purpose::Question).map(|recorded| recorded.request.set().clone())
     }
 }
 
-/// A broken surface means that no person can be asked. An interrupt stops the turn. A question stays open if the person
-/// puts it aside, or if the process gets a signal to end.
+/// Converts an error of asking. If the surface is broken, the outcome is that no person can be asked.
+///
+/// # Errors
+/// If the turn must stop: the person interrupted, the question was put aside or withdrawn, or a termination signal
+/// arrived.
 fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),

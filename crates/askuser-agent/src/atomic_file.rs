@@ -1,9 +1,11 @@
-//! Replaces a file atomically, also across a crash of the machine. It writes a temporary file in the same folder, syncs
-//! it, renames it over the old file, and syncs the folder.
+//! Replaces a file atomically, also across a crash of the machine.
+//!
+//! The content goes to a temporary file in the same folder. The file is synced and renamed over the old file. Then the
+//! folder is synced.
 //!
 //! A symbolic link is replaced, not followed. Other hard links keep the old content. The last of concurrent writers
-//! wins. This suits askuser's own files, whose writers hold a lock. [`shared_file`](crate::shared_file) is for other
-//! files.
+//! wins. The module suits askuser's own files, whose writers hold a lock. [`shared_file`](crate::shared_file) is for
+//! other files.
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -13,30 +15,30 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of temporary names to try. A killed process may have left some behind.
+/// The maximum number of temporary names to try. Killed processes may have left temporary files behind.
 const MAX_ATTEMPTS: usize = 100;
 
-/// The permissions of the new file. On systems other than Unix only [`LikeOld`](FilePermissions::LikeOld) has an
+/// The permissions of the new file. On systems other than Unix, only [`LikeOld`](FilePermissions::LikeOld) has an
 /// effect.
 #[derive(Clone, Copy, Debug)]
 pub enum FilePermissions<'a> {
     /// The default permissions of a new file.
     Default,
-    /// Readable and writable by its owner only.
+    /// Permissions to read and write for the owner alone.
     OwnerOnly,
-    /// The permission bits of the file that is replaced, without set-user-id and the like.
+    /// The permission bits of the replaced file, without set-user-id and similar bits.
     LikeOld(&'a Metadata),
 }
 
-/// Replaces the content of the file at `path`, or creates it. Its folder must exist.
+/// Replaces the content of the file at `path`, or creates the file. Its folder must exist.
 ///
 /// # Errors
-/// If `path` has no file name, or a step fails; the old content is then still there.
+/// If `path` has no file name, or a step fails. The old content is then unchanged.
 pub fn replace(path: &Path, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
     let (folder, name) = open_folder(path)?;
     let temporary = prepare(&folder, content, permissions)?;
     if let Err(error) = folder.rename(&temporary, &folder, name) {
-        // The first error is the one to report.
+        // The error of the rename is reported, not that of the cleanup.
         let _ = folder.remove_file(&temporary);
         return Err(error);
     }
@@ -44,7 +46,7 @@ pub fn replace(path: &Path, content: &[u8], permissions: FilePermissions<'_>) ->
     Ok(())
 }
 
-/// The folder of a file, and its name in there.
+/// Opens the folder of a file. Returns it with the file's name in the folder.
 pub(crate) fn open_folder(path: &Path) -> io::Result<(Dir, &OsStr)> {
     let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name");
     let name = path.file_name().ok_or_else(no_name)?;
@@ -52,7 +54,7 @@ pub(crate) fn open_folder(path: &Path) -> io::Result<(Dir, &OsStr)> {
     Ok((Dir::open_ambient_dir(folder, ambient_authority())?, name))
 }
 
-/// Makes a temporary file with this content, on the disk, and returns its name.
+/// Creates a synced temporary file with this content and returns its name.
 pub(crate) fn prepare(folder: &Dir, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<String> {
     let (temporary, file) = create_temporary(folder, permissions)?;
     match fill(file, content, permissions) {
@@ -64,7 +66,7 @@ pub(crate) fn prepare(folder: &Dir, content: &[u8], permissions: FilePermissions
     }
 }
 
-/// Syncs a folder whose entries have changed. The new content is in place, so an unsupported sync is no failure.
+/// Syncs a folder whose entries have changed. Errors are ignored, because the new content is already in place.
 pub(crate) fn sync(folder: &Dir) {
     #[cfg(unix)]
     let _ = folder.open(".").and_then(|folder| folder.sync_all());
@@ -78,7 +80,7 @@ pub(crate) fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -
     options.write(true).create_new(true);
     let mode = match permissions {
         FilePermissions::Default => 0o666,
-        // No other user may read the content before the old file's permissions are set.
+        // The mode keeps other users from reading the content before the old file's permissions are set.
         FilePermissions::OwnerOnly | FilePermissions::LikeOld(_) => 0o600,
     };
     #[cfg(unix)]
@@ -103,11 +105,11 @@ fn fill(mut file: File, content: &[u8], permissions: FilePermissions<'_>) -> io:
         keep_owner(&file, metadata);
         file.set_permissions(plain_permissions(metadata))?;
     }
-    // Without it, a crash after the rename could leave an empty file in place of the old one.
+    // Without the sync, a crash after the rename could leave an empty file in place of the old one.
     file.sync_all()
 }
 
-/// Sets the owner of the old file. Only root can; otherwise the new file belongs to the current user.
+/// Gives the file the owner of the old file. Only root can do that. Otherwise the file belongs to the current user.
 fn keep_owner(file: &File, old: &Metadata) {
     #[cfg(unix)]
     {
@@ -121,7 +123,7 @@ fn keep_owner(file: &File, old: &Metadata) {
     let _ = (file, old);
 }
 
-/// The permissions without set-user-id and similar bits, which a write clears as well.
+/// Returns the permissions without set-user-id and similar bits, which a write clears as well.
 fn plain_permissions(metadata: &Metadata) -> Permissions {
     #[cfg(unix)]
     {
@@ -149,7 +151,7 @@ mod tests {
         names.collect()
     }
 
-    // Windows has no modes.
+    // Windows has no file modes.
     #[cfg(unix)]
     #[test]
     fn a_private_file_stays_private_even_if_the_old_one_was_not() {
@@ -162,7 +164,7 @@ mod tests {
         assert_eq!(names(folder.path()), ["file"]);
     }
 
-    // Windows has no modes.
+    // Windows has no file modes.
     #[cfg(unix)]
     #[test]
     fn the_old_permissions_are_kept_but_not_set_user_id() {
@@ -175,7 +177,7 @@ mod tests {
         assert_eq!(mode(&path), 0o755);
     }
 
-    // Windows has no such owner.
+    // Windows has no numeric owners.
     #[cfg(unix)]
     #[test]
     fn a_file_of_another_user_that_root_replaces_stays_theirs() {
@@ -203,7 +205,7 @@ mod tests {
     #[test]
     fn the_temporary_files_of_a_killed_process_are_not_in_the_way() {
         let folder = tempfile::tempdir().unwrap();
-        // Other tests of this process count too, so some of these names are the next ones.
+        // The counter is shared by the tests of this process. 50 files ensure that the next names are taken.
         for count in 0..50 {
             fs::write(folder.path().join(format!(".askuser-{}-{count}.tmp", std::process::id())), "").unwrap();
         }

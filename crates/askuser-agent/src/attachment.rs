@@ -1,5 +1,7 @@
-//! Files that a person names in a message: completion and content. The person chooses the files, but the model's limits
-//! apply: the allowed folders, no links, and Read's maximum length.
+//! Files that a person names in a message: completion of their names, and their content.
+//!
+//! The person chooses the files, but the model's limits apply: the allowed folders, no links, and Read's maximum
+//! length.
 
 use crate::conversation::AgentHandle;
 use crate::event_channel::EventSender;
@@ -11,21 +13,22 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
-/// The beginning of a file in a message, after the person's text. Its path and a bracket follow.
+/// The text that begins an attached file in a message. The file's path and a closing bracket follow.
 pub const ATTACHED: &str = "\n\n[Attached file ";
 
-/// A message as typed, without the files.
+/// Returns the text of a message as typed, without the attached files.
 pub fn as_written(message: &str) -> &str {
     message.split_once(ATTACHED).map_or(message, |(written, _)| written)
 }
 
-/// The paths of the files in a message.
+/// Returns the paths of the files attached to a message.
 pub fn attached_files(message: &str) -> impl Iterator<Item = &str> {
     message.split(ATTACHED).skip(1).filter_map(|file| Some(file.split_once("]\n")?.0))
 }
 
-/// At most `max` files below a folder, with relative paths in order. Hidden files and those that version control
-/// ignores are left out, and links are not followed.
+/// Returns at most `max` relative paths of files below a folder, in order.
+///
+/// Hidden files and files that version control ignores are left out. Links are not followed.
 pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec<String> {
     let mut files = Vec::new();
     walk::files(folder, None, cancel, |below, entry| {
@@ -40,8 +43,8 @@ pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec
 }
 
 impl AgentHandle {
-    /// A file as the Read tool returns it: numbered lines up to its limit, with keys redacted. `None` if the file does
-    /// not exist.
+    /// Reads a file as the Read tool returns it: numbered lines up to its limit, with keys redacted. Returns `None` if
+    /// no such file exists.
     pub async fn read_file(&self, path: &str) -> Option<ToolResult> {
         let shared = self.shared();
         let whole = shared.cwd.join(path);
@@ -62,12 +65,12 @@ impl AgentHandle {
     }
 }
 
-/// The first component of a path that is a symbolic link. The components of `folder` do not count.
+/// Returns the first component of a path that is a symbolic link. The components of `folder` do not count.
 fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = if path.is_absolute() { PathBuf::new() } else { folder.to_owned() };
     for part in path.components() {
         at.push(part);
-        // The working folder itself may be reached through a link.
+        // A link above the working folder is allowed.
         let is_above = folder.starts_with(&at);
         if matches!(part, Component::Normal(_)) && !is_above && at.is_symlink() {
             return Some(at.strip_prefix(folder).unwrap_or(&at).to_owned());
@@ -76,7 +79,7 @@ fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
     None
 }
 
-// Windows lets only an administrator create links.
+// On Windows, only an administrator can create links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

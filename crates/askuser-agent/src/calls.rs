@@ -1,8 +1,8 @@
 //! Runs the calls of one message, each with its permission, until all have a result.
 //!
 //! Tools that only read run concurrently. A tool that asks or acts runs alone and in its turn. After an unanswered
-//! question or a refused permission, also in a subagent, the later calls of the message are skipped. The result records
-//! this, so it survives a crash.
+//! question or a refused permission, also in a subagent, the later calls of the message are skipped. The results record
+//! the skip, so that a resume after a crash repeats it.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -23,16 +23,16 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// The maximum number of concurrent read-only tools.
+/// The maximum number of read-only tools that run concurrently.
 const MAX_PARALLEL: usize = 8;
 
 const USER_CAME_FIRST: &str =
     "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
 
-/// The time that a tool which acts gets to end once the turn is stopped.
+/// The time limit for a tool that acts to end after the turn was stopped.
 const GRACE: Duration = Duration::from_millis(2_500);
 
-/// The result of a call, and whether the later calls of its message may run.
+/// The result of a call, and the reason why later calls of its message must not run; `None` if they may.
 pub(crate) struct Ended {
     pub(crate) result: ToolResult,
     pub(crate) halt: Option<Halt>,
@@ -58,7 +58,7 @@ pub(crate) async fn run_calls(
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
     while !rest.is_empty() {
-        // Read-only tools run concurrently. A tool that asks or acts runs alone and in its turn.
+        // A batch is a run of read-only calls, or a single call that asks or acts.
         let beside = rest.iter().take_while(looks_only).count().max(1);
         let (now, later) = rest.split_at(beside);
         rest = later;
@@ -66,7 +66,7 @@ pub(crate) async fn run_calls(
             return Err(Stop::Interrupted);
         }
         let halted = now.first().and_then(|first| agent.history.halted(&first.id)).map(Halt::words);
-        // A question that a person has seen is still asked.
+        // A question that a person has already seen is still asked.
         let begun = now.iter().any(|call| shared.transcript.has_asked_or_started(&shared.tasks, &call.id));
         if let Some(words) = halted.or_else(|| (!shared.said().is_empty() && !begun).then_some(USER_CAME_FIRST)) {
             for call in now {
@@ -80,11 +80,11 @@ pub(crate) async fn run_calls(
         tokio::pin!(runs);
         loop {
             let ended = tokio::select! {
-                // A result or an answer is kept even if the turn is stopped at the same time.
+                // A result or an answer is kept even if the turn is stopped at the same moment.
                 biased;
                 ended = runs.next() => ended,
                 () = abort.cancelled() => {
-                    // A tool that acts reports its progress so far.
+                    // A stopped tool that acts gets time to report its progress.
                     let ending = now.iter().any(|call| has_to_end(call, &shared));
                     let Ok(ended) = timeout(if ending { GRACE } else { Duration::ZERO }, runs.next()).await else {
                         agent.interrupted = now.to_vec();
@@ -97,7 +97,7 @@ pub(crate) async fn run_calls(
             match ended {
                 Err(Stop::Interrupted) => {
                     agent.interrupted = now.to_vec();
-                    // The person stopped the turn at a question, so all else stops.
+                    // The person stopped the turn at a question, so the other calls stop, too.
                     if !abort.is_cancelled() {
                         return Err(Stop::Interrupted);
                     }
@@ -112,7 +112,7 @@ pub(crate) async fn run_calls(
     Ok(())
 }
 
-/// Whether a stopped call reports progress: it acts, or its subagent does.
+/// Whether a stopped call gets time to report its progress. That holds if the call or its subagent may have acted.
 fn has_to_end(call: &ToolCall, shared: &Shared) -> bool {
     match shared.tools.get(&call.name).map(|tool| tool.access()) {
         Some(Access::Act) => shared.transcript.has_started(&shared.tasks, &call.id),
@@ -121,13 +121,13 @@ fn has_to_end(call: &ToolCall, shared: &Shared) -> bool {
     }
 }
 
-/// Ends stopped calls that reported no result, so that no caller waits for them.
+/// Records a result for each stopped call that has none, so that no call stays open.
 pub(crate) fn end_interrupted(agent: &mut Agent, events: &EventSender) -> Result<(), Stop> {
     let context = agent.shared.clone().context(events, &CancellationToken::new());
     let stopped = std::mem::take(&mut agent.interrupted);
     let Next::Calls(open) = agent.history.next() else { return Ok(()) };
     let is_open = |call: &&ToolCall| open.iter().any(|other| other.id == call.id);
-    // A call that has its answer keeps it as its result.
+    // A call whose question has an answer gets that answer as its result later.
     let has_no_answer = |call: &&ToolCall| agent.shared.recorded_answer(&call.id).is_none();
     for call in stopped.iter().filter(is_open).filter(has_no_answer).cloned().collect::<Vec<_>>() {
         let call = &call;
@@ -139,7 +139,7 @@ pub(crate) fn end_interrupted(agent: &mut Agent, events: &EventSender) -> Result
     Ok(())
 }
 
-/// Gives a call this result instead of running it.
+/// Gives a call this result without running it.
 pub(crate) fn leave_out(
     agent: &mut Agent,
     call: &ToolCall,
@@ -190,13 +190,13 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
                       you do it again.";
         return Ok(ToolResult::without_end("cut off", output).into());
     }
-    // An answer that arrived while no process waited counts, although the person continued with a message.
+    // An answer that arrived while no process was waiting counts, although the person has sent a message since.
     let is_interrupted = tool.access() == Access::Act && context.user_returned.is_cancelled();
     let is_answered_already = is_interrupted && context.take_back(&call.id).await?;
     if let Some(result) = left_out(&*tool, call, context, is_answered_already) {
         return Ok(result.into());
     }
-    // An answer from before the interruption counts, even if it has changed the mode since.
+    // An answer from before the interruption counts, even if the mode has changed since.
     let is_answered = tool.access() == Access::Ask && shared.recorded_answer(&call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
         context.keep_waiting(Purpose::Question, &call.id)?;
@@ -206,12 +206,12 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         }
         return Ok(Ended { result: without_asker(call, context), halt: Some(Halt::NotAnswered) });
     }
-    // Read-only calls run concurrently. Calls that ask or act hold the session's lock.
+    // Read-only calls run without a lock. Calls that ask or act hold the session's lock.
     let _exclusive = match tool.access() {
         Access::Read => return Ok(ended(run_tool(&*tool, call, context).await?, &*tool, call, context)),
         Access::Ask | Access::Act => shared.exclusive.lock().await,
     };
-    // The previous holder of the lock may have been refused.
+    // The call is checked again, because the previous holder of the lock may have been refused.
     if let Some(result) = left_out(&*tool, call, context, is_answered_already) {
         return Ok(result.into());
     }
@@ -233,8 +233,10 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
     Ok(ended(run_tool(tool, call, context).await?, tool, call, context))
 }
 
-/// The result of a call that does not start because the person sent a message, or refused or left open another call. A
-/// question that the person has seen is still asked, and a running subagent finishes: neither acts.
+/// Returns the result of a call that must not start; `None` if it may. A call must not start if the person has sent a
+/// message, or has refused or left open another call.
+///
+/// A question that the person has seen is still asked. A subagent that has started also finishes.
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered: bool) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
@@ -250,8 +252,9 @@ fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered
     }
 }
 
-/// A finished call. Its question must be answered before later calls of the message run. That holds for tools that ask,
-/// and for other tools and subagents if they did ask.
+/// Returns the result of a finished call, with the reason to skip later calls.
+///
+/// Later calls are skipped if a question of this call, or of its subagent, has no answer.
 fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Ended {
     let halt = match context.shared.recorded_answer(&call.id) {
         Some(resolution) => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
@@ -260,12 +263,12 @@ fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolCon
     Ended { result, halt: halt.or_else(|| context.shared.halts_below(&call.id).next().map(|(halt, _)| halt)) }
 }
 
-/// A panic of a tool is a failure of its call; the turn continues.
+/// Runs a tool. A panic of the tool becomes an error result, so that the turn continues.
 async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
     let began = Instant::now();
     let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
     let ran = ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool panicked. It may have taken effect in part.")));
-    // The time that a person took to answer is not counted.
+    // The result states no duration if a person had to answer.
     let shared = &context.shared;
     let asked = tool.access() != Access::Act && shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
     ran.map(|result| if asked { result } else { result.timed(began.elapsed()) })
@@ -285,7 +288,7 @@ fn not_now(tool: &dyn Tool) -> ToolResult {
     }
 }
 
-/// The result of a call that asks in a run without an asker.
+/// Returns the result of a call that asks in a run without an asker.
 fn without_asker(call: &ToolCall, context: &ToolContext) -> ToolResult {
     let outcome = QuestionOutcome::new(&Resolution::unavailable(NO_ASKER), &[]);
     let details = json!(outcome);

@@ -101,8 +101,8 @@ fn a_rule_that_a_person_writes_is_read() {
 }
 
 proptest! {
-    /// What a shell makes of a plain command is what was read of it.
-    // Windows has no such shell.
+    /// A shell splits a plain command into the same words as `plain_words`.
+    // Windows has no Bash for this test.
     #[cfg(unix)]
     #[test]
     fn a_shell_reads_the_same_words(command in "[a-c$`;&|<>(){}*?~#!\\\\ \t'\"=.\\-\n]{0,12}") {

@@ -1,7 +1,8 @@
-//! Continues a conversation that nearly fills the model's context from a summary written by the model.
+//! Replaces the older part of a long conversation by a summary from the model, before the conversation fills the
+//! model's context.
 //!
 //! The person's messages and answers stay word for word. So do the last messages, with which the work continues. The
-//! whole conversation stays in the transcript; only the model's view becomes shorter.
+//! whole conversation stays in the transcript. Only the text that the model reads becomes shorter.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -20,28 +21,29 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const INSTRUCTIONS: &str = include_str!("../prompts/agent/compact.txt");
 
-/// The heading of a model's response in the retold conversation.
+/// The heading of a model's response in the text to summarise.
 pub(crate) const AGENT: &str = "\nAgent:\n";
 
-/// The size of a tool's input or result in a summary request: the first of these limits that fits.
+/// The maximum sizes in bytes of a tool's input or result in a summary request. The request uses the first one with
+/// which it fits.
 const EXCERPTS: [usize; 4] = [4_000, 1_000, 250, 60];
 
-/// The size in bytes of a summary request if the context window is unknown.
+/// The maximum size in bytes of a summary request if the context window is unknown.
 const UNKNOWN_WINDOW: usize = 400_000;
 
-/// The maximum number of times that a too long text is halved.
+/// The maximum number of times that a summary request is halved because it is too long.
 const HALVINGS: usize = 4;
 
-/// The last messages that stay unchanged.
+/// The treatment of the last messages of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// The messages with which the work continues.
+    /// The last messages stay unchanged, and the work continues with them.
     Kept,
-    /// No messages, because they are too long themselves.
+    /// The last messages are summarised, too, because they are too long themselves.
     Summarised,
 }
 
-/// Makes room before a request if the window is nearly full. A failure does not stop the turn.
+/// Summarises the conversation if the context window is nearly full. The turn continues even if that fails.
 pub(crate) async fn make_room(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let now = agent.context();
     let failed_lately = agent.failed_summary.is_some_and(|then| now.tokens < then + now.window.unwrap_or(0) / 20);
@@ -78,14 +80,14 @@ pub(crate) async fn compact(
         () = abort.cancelled() => return Err(Stop::Interrupted),
         summary = summarise(&agent.shared, &agent.history, dropped, wish, before.window, events) => summary?,
     };
-    // The provider counts more exactly, so the remaining size is scaled to its count.
+    // The provider's count is more exact, so the estimated size is scaled to that count.
     let whole = agent.history.estimate(agent.shared.overhead());
     let in_its_measure = |tokens: u64| (tokens as f64 * before.tokens as f64 / whole.max(1) as f64) as u64;
     let compacted = |after_tokens| Entry::Compacted {
         summary: summary.clone(),
         verbatim: verbatim(&agent.shared, &agent.history, dropped),
         kept: agent.history.messages.len() - dropped,
-        // A quarter of the window, at three bytes per token.
+        // The budget is a quarter of the window, at three bytes per token.
         budget: before.window.map_or(60_000, |window| (window * 3 / 4) as usize),
         before_tokens: before.tokens,
         after_tokens,
@@ -103,29 +105,29 @@ pub(crate) async fn compact(
 }
 
 impl Agent {
-    /// The fill level of the model's context.
+    /// Returns the fill level of the model's context.
     pub fn context(&self) -> ContextUse {
         let shared = &self.shared;
         let window = shared.windows.of(&*shared.model());
         ContextUse { tokens: self.history.tokens(|| shared.overhead()), window }
     }
 
-    /// The number of messages that a summary would replace; `None` if that gains too little.
+    /// Returns the number of messages that a summary would replace; `None` if that saves too little.
     fn dropped(&self, tail: Tail) -> Option<usize> {
         let messages = &self.history.messages;
         let kept = match (tail, messages.last()?) {
             (Tail::Summarised, Message::Results { .. }) => 0,
-            // Results stay with their calls.
+            // The results stay together with their calls.
             (_, Message::Results { .. }) => 2,
             (_, Message::User { .. } | Message::Assistant { .. }) => 1,
         };
         let dropped = messages.len().saturating_sub(kept);
-        // A summary of a summary gains too little.
+        // A summary of a summary alone saves too little.
         (dropped > usize::from(self.history.summary.is_some())).then_some(dropped)
     }
 }
 
-/// The part of the dropped messages that stays word for word.
+/// Returns the texts of the dropped messages that stay word for word.
 fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim> {
     let messages = &history.messages[..dropped];
     let asks = |call: &ToolCall| shared.tools.get(&call.name).is_some_and(|tool| tool.access() == Access::Ask);
@@ -134,7 +136,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
         match message {
             Message::User { text } if text == text_call::HINT => {}
             Message::User { text } => {
-                // The command stays; its output may be long and is summarised.
+                // The command stays. Its output may be long, so it is summarised.
                 let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
                 kept.push(Verbatim::Message { text });
             }
@@ -166,7 +168,8 @@ async fn summarise(
     window: Option<u64>,
     events: &EventSender,
 ) -> Result<String, Stop> {
-    // Two bytes per token leave room for the instructions, the summary and scripts with long characters.
+    // The room is two bytes per token. That leaves room for the instructions, the summary and scripts with long
+    // characters.
     let mut room = window.map_or(UNKNOWN_WINDOW, |window| window.saturating_mul(2) as usize);
     let mut attempt = 0;
     let mut halvings = 0;
@@ -200,9 +203,10 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
         match event {
             Err(error) => failed = Some(error),
             Ok(ModelEvent::Text(text)) => summary.push_str(&text),
-            // The last one counts.
+            // The last usage event has the final count.
             Ok(ModelEvent::Usage(usage)) => used = Some(usage),
-            // The request has no tools. Thoughts are not the summary. A truncated summary is better than none.
+            // Thoughts are not part of the summary. The request has no tools, so calls are ignored. A truncated summary
+            // is better than none.
             Ok(_) => {}
         }
     }
@@ -216,7 +220,7 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
     }
 }
 
-/// The dropped messages as a text of at most this many bytes.
+/// Writes the dropped messages as a text of at most `room` bytes.
 fn retell(history: &History, dropped: usize, room: usize) -> String {
     let told = |excerpt| {
         let mut text = String::from("The conversation:\n");
@@ -260,7 +264,7 @@ fn tell(text: &mut String, message: &Message, excerpt: usize) {
     }
 }
 
-/// The beginning and end of a long text.
+/// Returns the beginning and the end of a text that is longer than `most` bytes.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -270,7 +274,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{} […] {}", &text[..head], &text[tail..])
 }
 
-/// The message that replaces the dropped ones.
+/// Returns the message that replaces the dropped messages.
 pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Message {
     let mut text =
         format!("[To save room, what came before is summarised here; you wrote the summary yourself.]\n\n{summary}");
@@ -287,8 +291,10 @@ pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Me
     Message::User { text }
 }
 
-/// The verbatim texts that fit, and the number of texts that were left out or shortened. Answers precede messages, and
-/// the latest come first. A text that would take most of the room is shortened.
+/// Returns the verbatim texts that fit, and the number of texts that were left out or shortened.
+///
+/// Answers take precedence over messages, and later texts over earlier ones. A text longer than a quarter of the budget
+/// is shortened.
 fn within(verbatim: &[Verbatim], budget: usize) -> (Vec<String>, usize) {
     let told: Vec<String> = verbatim.iter().map(|kept| cut(&kept.told(), budget / 4)).collect();
     let mut kept = vec![false; told.len()];

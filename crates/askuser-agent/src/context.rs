@@ -1,4 +1,4 @@
-//! The fill level of the model's context: the provider's last count, plus an estimate of later messages.
+//! The fill level of the model's context. It is the provider's last count plus an estimate of later messages.
 
 use crate::agent_context::Shared;
 use crate::message::{Block, Message};
@@ -9,26 +9,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The fill level of the model's context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextUse {
-    /// The approximate number of tokens of the next request.
+    /// The approximate number of tokens in the next request.
     pub tokens: u64,
-    /// The maximum number of tokens, if known.
+    /// The maximum number of tokens; `None` if it is unknown.
     pub window: Option<u64>,
 }
 
 impl ContextUse {
-    /// Whether the conversation should be summarised soon. The remaining room is for the answer and for a low estimate.
+    /// Whether the conversation should be summarised soon. The rest of the window is left for the answer and for an
+    /// estimate that was too low.
     pub(crate) fn is_nearly_full(self) -> bool {
         self.window.is_some_and(|window| self.tokens > window / 5 * 4)
     }
 }
 
-/// The approximate number of tokens of a text, estimated high. English has more bytes per token than other scripts and
-/// code.
+/// Returns the approximate number of tokens of a text of this many bytes. The estimate is high for English, which has
+/// more bytes per token than other scripts and code.
 pub(crate) fn estimate(bytes: usize) -> u64 {
     bytes.div_ceil(3) as u64
 }
 
-/// The size of a message as the model reads it.
+/// Returns the number of bytes of a message that the model reads.
 pub(crate) fn bytes(message: &Message) -> usize {
     let data = match message {
         Message::Assistant { content } => content.as_slice(),
@@ -42,10 +43,11 @@ pub(crate) fn bytes(message: &Message) -> usize {
     data.chain(message.texts().iter().map(|text| text.len())).sum()
 }
 
-/// The learned context sizes by model name. Some models state the size only in an error. Clones share the table.
+/// The learned context sizes by model name. Some models state the size only in an error. Clones share the learned
+/// sizes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
-    /// The user's value, which takes precedence.
+    /// The size that the user has set, which takes precedence; `None` if the user has set none.
     pub(crate) set: Option<u64>,
     learned: Arc<Mutex<HashMap<String, u64>>>,
 }
@@ -53,11 +55,12 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn of(&self, model: &dyn Model) -> Option<u64> {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        // A window that proved too large is not used again.
+        // A learned window precedes the model's own value, which proved too large.
         self.set.or_else(|| learned.get(&model.name()).copied()).or_else(|| model.context_window())
     }
 
-    /// Records that a request of about this many tokens was too long.
+    /// Records that a request of about `tokens` tokens was too long. `reported` is the limit in the error, if it states
+    /// one.
     pub(crate) fn learn(&self, model: &dyn Model, reported: Option<u64>, tokens: u64) {
         let window = reported.unwrap_or(tokens).min(tokens).max(1);
         self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name(), window);
@@ -65,7 +68,7 @@ impl Windows {
 }
 
 impl Shared {
-    /// The approximate number of tokens of a request before its messages.
+    /// Returns the approximate number of tokens of the system prompt and the tools.
     pub(crate) fn overhead(&self) -> u64 {
         let tools = self.tools.offered(self.permissions().mode, self.asker.is_some());
         let tools = tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());

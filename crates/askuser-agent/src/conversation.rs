@@ -1,7 +1,8 @@
-//! An agent in an app: a handle that steers it, and an owned stream of its events.
+//! Runs an agent in an app, with a handle that steers the agent and an owned stream of its events.
 //!
-//! The two may live in different tasks or threads. The agent works while the stream is polled, and runs the handle's
-//! commands one at a time in order. Only [`AgentHandle::stop`] and [`AgentHandle::set_mode`] act at once.
+//! The handle and the stream may live in different tasks or threads. The agent works while the stream is polled, and
+//! runs the handle's commands one at a time in order. Only [`AgentHandle::stop`] and [`AgentHandle::set_mode`] take
+//! effect immediately.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -19,15 +20,15 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-/// Steers an agent. Clones steer the same agent. Once the last clone is dropped, the stream ends after the current
-/// turn.
+/// A handle that steers an agent. Clones steer the same agent. Once the last clone is dropped, the stream ends after
+/// the current turn.
 #[derive(Clone)]
 pub struct AgentHandle {
     commands: UnboundedSender<Command>,
     state: Arc<Mutex<State>>,
 }
 
-/// The events of all turns, as a stream that owns its agent. Dropping it interrupts a turn like a crash.
+/// The stream of the events of all turns, which owns its agent. Dropping the stream interrupts a turn like a crash.
 pub struct AgentEvents {
     events: Run<'static>,
 }
@@ -35,20 +36,20 @@ pub struct AgentEvents {
 /// A command that runs between turns and may start a turn.
 type Command = Box<dyn for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send>;
 
-/// The state shared by the handle and the agent.
+/// The state that the handle and the agent share.
 struct State {
     messages: Vec<Message>,
     shared: Arc<Shared>,
     /// The number of unfinished commands.
     unfinished: usize,
-    /// Stops the current turn, or the next turn of the queued commands.
+    /// A token that stops the current turn, or the next turn of the queued commands.
     stop: CancellationToken,
-    /// Cancelled when the user sends a message before an interrupted turn is over.
+    /// A token that is cancelled when the user sends a message before an interrupted turn is over.
     user_returned: CancellationToken,
 }
 
 impl Agent {
-    /// Splits the agent into a handle and the stream of its events. An interrupted turn is resumed first, see
+    /// Splits the agent into a handle and the stream of its events. An interrupted turn is resumed first, as by
     /// [`AgentHandle::resume`].
     ///
     /// ```
@@ -87,9 +88,10 @@ impl Agent {
 }
 
 impl AgentHandle {
-    /// Sends a message. A running turn reads it between two calls, before its next request; calls that have not started
-    /// are skipped. Without a turn, it starts one. It is recorded at once. [`AgentEvent::User`] reports when the model
-    /// reads it.
+    /// Sends a message of the user. Without a running turn, the message starts one.
+    ///
+    /// A running turn reads the message between two calls, before its next model request. Calls that have not started
+    /// are skipped. [`AgentEvent::User`] reports that the model reads the message.
     ///
     /// # Errors
     /// If the transcript cannot be written. The message is then not sent.
@@ -97,7 +99,7 @@ impl AgentHandle {
         let text = text.into();
         let shared = self.shared();
         shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
-        // A turn that is being stopped does not read it.
+        // A turn that is being stopped must not read the message. The next turn reads it.
         let later = self.is_stopping().then(|| text.clone());
         if later.is_none() {
             shared.said().push(text);
@@ -110,29 +112,33 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Withdraws the last message if the model has not read it yet.
+    /// Withdraws the last message and returns it; `None` if the model has already read all messages.
     pub fn take_back(&self) -> Option<String> {
         let shared = self.shared();
         let text = shared.said().pop()?;
-        // If this cannot be recorded, the message returns after a crash.
+        // If this entry cannot be written, the message returns after a crash.
         let _ = shared.transcript.append(&[], &Entry::TakenBack { text: text.clone() });
         Some(text)
     }
 
-    /// Continues an interrupted turn, if there is one. Once the user sends a message, no further call of that turn
-    /// starts. The model reads the message before its next step.
+    /// Continues an interrupted turn, if there is one.
+    ///
+    /// Once the user sends a message, no further call of that turn starts. The model reads the message before its next
+    /// step.
     pub fn resume(&self) {
         let user_returned = CancellationToken::new();
         self.state().user_returned = user_returned.clone();
         self.queue(|agent| Box::pin(ready(agent.resume_until_user_returned(user_returned))));
     }
 
-    /// Announces that the user is about to speak: interrupted work gives way, as in [`AgentHandle::resume`].
+    /// Announces that the user is about to send a message. No further call of an interrupted turn starts, as in
+    /// [`AgentHandle::resume`].
     pub fn yield_to_user(&self) {
         self.state().user_returned.cancel();
     }
 
-    /// Stops the current turn in good order, or the one about to start. Without a turn it has no effect.
+    /// Stops the current turn, or the turn that is about to start. The calls of a stopped turn get results. Without a
+    /// turn, the method has no effect.
     pub fn stop(&self) {
         let state = self.state();
         if state.unfinished > 0 {
@@ -140,17 +146,17 @@ impl AgentHandle {
         }
     }
 
-    /// Whether the turn is being stopped.
+    /// Whether the current turn is being stopped.
     pub fn is_stopping(&self) -> bool {
         self.state().stop.is_cancelled()
     }
 
-    /// The agent's transcript.
+    /// Returns the agent's transcript.
     pub fn transcript(&self) -> Transcript {
         self.shared().transcript.clone()
     }
 
-    /// Changes the permission mode, also during a turn, from the next call on. An open question stays open.
+    /// Changes the permission mode for all later calls, also during a turn. An open question stays open.
     ///
     /// # Errors
     /// If the transcript cannot be written. The mode is then unchanged.
@@ -158,12 +164,12 @@ impl AgentHandle {
         self.shared().set_mode(mode)
     }
 
-    /// The permission mode.
+    /// Returns the permission mode.
     pub fn mode(&self) -> PermissionMode {
         self.shared().permissions().mode
     }
 
-    /// Switches to another model, now or after the turn.
+    /// Switches to another model after the commands that were queued before, so after the current turn.
     pub fn set_model(&self, model: Arc<dyn Model>) {
         self.queue(|agent| {
             agent.set_model(model);
@@ -171,19 +177,21 @@ impl AgentHandle {
         });
     }
 
-    /// The conversation at the end of the last turn.
+    /// Returns the conversation as of the end of the last turn.
     pub fn messages(&self) -> Vec<Message> {
         self.state().messages.clone()
     }
 
-    /// Runs other work with the agent, now or after the turn. The stream follows a turn that the work starts, as in
-    /// `|agent| Box::pin(async { Some(agent.compact(None)) })`.
+    /// Queues work that runs with the agent between turns.
+    ///
+    /// The work may start a turn, as in `|agent| Box::pin(async { Some(agent.compact(None)) })`. The stream then has
+    /// the events of that turn.
     pub fn queue<F>(&self, command: F)
     where
         F: for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send + 'static,
     {
         self.state().unfinished += 1;
-        // Without a stream there is no agent any more.
+        // If the stream was dropped, the agent no longer exists.
         let _ = self.commands.send(Box::new(command));
     }
 
@@ -231,8 +239,8 @@ async fn converse(
     }
 }
 
-/// Forwards the events of a turn at the reader's pace, up to the last one. It returns the last event, so that the
-/// handle has the whole turn before the reader gets that event.
+/// Forwards the events of a turn at the reader's pace, except the last one, which it returns. So the handle has the
+/// whole turn before the reader gets that event.
 async fn follow(mut run: Run<'_>, stop: &CancellationToken, events: &EventSender) -> Option<AgentEvent> {
     let stopper = run.stopper();
     let following = async {

@@ -1,4 +1,5 @@
-//! Events of a running agent. The first six have the proposals' names and fields; the others are for front ends.
+//! The events of a running agent. The first six have the names and fields of the proposals. The others are for front
+//! ends.
 
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
@@ -7,53 +8,54 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::AddAssign;
 
-/// An event. An `id` names its call.
+/// An event of a running agent. The field `id` names the call that the event is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// A complete text of the model. Its parts came before as [`AgentEvent::TextDelta`]s.
+    /// The model wrote a complete text. Its parts came before as [`AgentEvent::TextDelta`]s.
     Text { text: String },
-    /// A tool is about to run with this input from the model.
+    /// A tool is about to run. `input` comes from the model.
     ToolStart { id: String, name: String, input: Value },
-    /// A tool has run or was skipped.
+    /// A call has a result, because its tool ran or was skipped.
     ToolResult { id: String, name: String, result: ToolResult },
     /// A person is being asked. The turn pauses until there is an outcome.
     AskUser {
-        /// The id of the question in the session: the call's id for a plain question, opaque for others.
+        /// The id of the question in the session. It is the call's id for a plain question, and an opaque text
+        /// otherwise.
         id: String,
-        /// The questions, as the model wrote them.
+        /// The questions as JSON, as the model wrote them.
         questions: Value,
-        /// The whole request.
+        /// The whole request for the question.
         request: Box<Request>,
     },
-    /// A question has ended, also without being asked. A withdrawn question has no outcome.
+    /// A question has ended, possibly without being asked. A withdrawn question emits no such event.
     QuestionEnded {
         /// The id of the question, as in [`AgentEvent::AskUser`].
         id: String,
-        /// The call that asked, and its purpose.
+        /// The key of the question: the call that asked, and the purpose.
         key: RequestKey,
         outcome: Box<QuestionOutcome>,
     },
-    /// The turn is over. The text is the model's last message.
+    /// The turn is over. `text` is the model's last message.
     Done { text: String },
-    /// The turn ended early, by a failure or a stop.
+    /// The turn ended early because of a failure or a stop.
     Error { error: Failure },
-    /// A message of the person, from a resumed conversation or read during a turn.
+    /// A message of the person was read during a turn, or belongs to a resumed conversation.
     User { text: String },
-    /// A part of an unfinished text.
+    /// The model wrote a part of an unfinished text.
     TextDelta { text: String },
-    /// The unfinished text is complete and follows as an [`AgentEvent::Text`] after the response. Later parts begin
+    /// The unfinished text is complete. It follows as an [`AgentEvent::Text`] after the response. Later deltas begin
     /// another text.
     TextEnd,
-    /// A part of the model's reasoning. It is for people and not part of the answer.
+    /// The model wrote a part of its reasoning. The reasoning is for people and not part of the answer.
     ThoughtDelta { text: String },
-    /// Output of a running call.
+    /// A running call printed output.
     ToolOutput { id: String, text: String },
     /// The conversation is about to be summarised because it nearly fills the model's context.
     Compacting,
-    /// The conversation was summarised. The model reads the summary from now on. Token counts are approximate.
+    /// The conversation was summarised, and the model now reads the summary. Token counts are approximate.
     Compacted {
         before_tokens: u64,
         after_tokens: u64,
@@ -61,24 +63,25 @@ pub enum AgentEvent {
         #[serde(default)]
         left_out: usize,
     },
-    /// The fill level of the model's context: the approximate tokens of the next request, and the maximum if known.
+    /// The agent reports the fill level of the model's context. `tokens` is the approximate size of the next request.
+    /// `window` is the maximum, if it is known.
     Context {
         tokens: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
     },
-    /// The cost of the last model request.
+    /// The provider reported the token counts of the last model request.
     Usage {
         #[serde(flatten)]
         usage: Usage,
     },
-    /// The request failed and is retried after this time. Deltas since the last complete text are void.
+    /// The request failed and is retried after this time. The text deltas since the last complete text are void.
     Retry { error: Failure, after_ms: u64 },
-    /// A notice for the person. The turn continues.
+    /// The agent has a message for the person. The turn continues.
     Notice { message: String },
-    /// The mode has changed.
+    /// The permission mode has changed.
     Mode { mode: PermissionMode },
-    /// An event of the subagent that a call started.
+    /// The subagent that a call started emitted an event.
     Task { id: String, description: String, event: Box<AgentEvent> },
 }
 
@@ -86,28 +89,29 @@ pub enum AgentEvent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct QuestionOutcome {
-    /// The kind of ending.
+    /// The way in which the question ended.
     #[serde(flatten)]
     pub status: Status,
-    /// The answers. They may be partial.
+    /// The answers so far. Some questions may have none.
     #[serde(default)]
     pub answers: Vec<Answer>,
-    /// The surface of the answer; `None` without one.
+    /// The surface of the answer; `None` if there was none.
     #[serde(default)]
     pub via: Option<Via>,
-    /// The author, if known.
+    /// The name of the author; `None` if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The time in milliseconds since 1970, if known.
+    /// The time of the ending in milliseconds since 1970; `None` if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
-    /// The credential that asked, if it settled the question itself. No person is known to have answered.
+    /// The credential that asked the question, if it settled the question itself; `None` for other endings. No person
+    /// is known to have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_by: Option<String>,
-    /// The provenance as stated by the answer's sender.
+    /// The author and surface that the sender of the answer states; `None` if the sender states neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<Reported>,
-    /// The repairs of the questions.
+    /// The repairs that were made to the model's questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mended: Vec<String>,
 }
@@ -134,7 +138,7 @@ impl QuestionOutcome {
 pub struct Failure {
     /// The kind of failure.
     pub kind: FailureKind,
-    /// The message for a person.
+    /// The message to show to a person.
     pub message: String,
 }
 
@@ -164,27 +168,27 @@ pub enum FailureKind {
     UnknownModel,
     /// The conversation exceeds the model's context window.
     ContextTooLong,
-    /// Too many requests; a retry may succeed.
+    /// The provider refused the request because there were too many. A retry may succeed.
     RateLimited,
-    /// The provider is overloaded or has failed; a retry may succeed.
+    /// The provider is overloaded or has failed. A retry may succeed.
     Overloaded,
-    /// The connection failed; a retry may succeed.
+    /// The connection to the provider failed. A retry may succeed.
     Network,
     /// The provider rejected the request.
     Rejected,
     /// The provider's response does not follow its protocol.
     Protocol,
-    /// A question is pending, and no person can be asked.
+    /// A question is pending, and this run can ask no person.
     NobodyThere,
     /// The script has no response for this request.
     Script,
     /// The transcript cannot be written.
     Transcript,
-    /// The turn reached its limit of requests.
+    /// The turn reached its maximum number of model requests.
     TooManyRequests,
 }
 
-/// Text from outside in an error message, limited to this many characters.
+/// Shortens text from outside for an error message to at most `max_chars` characters.
 pub(crate) fn shortened(text: String, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -192,18 +196,18 @@ pub(crate) fn shortened(text: String, max_chars: usize) -> String {
     }
 }
 
-/// Token counts of the provider.
+/// The token counts that the provider reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Input tokens, including cached ones.
+    /// The number of input tokens, including cached tokens.
     pub input_tokens: u64,
-    /// Output tokens.
+    /// The number of output tokens.
     pub output_tokens: u64,
 }
 
 impl Usage {
-    /// The token counts.
+    /// Creates the token counts of a request.
     pub fn new(input_tokens: u64, output_tokens: u64) -> Usage {
         Usage { input_tokens, output_tokens }
     }

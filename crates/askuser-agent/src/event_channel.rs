@@ -1,7 +1,7 @@
-//! A turn as a stream of events.
+//! Runs a turn as a stream of events.
 //!
-//! The turn works while its [`Run`] is polled. The reader takes each event before the turn continues, so text is on the
-//! screen before a prompt is drawn under it.
+//! The turn works while its [`Run`] is polled. It continues only after the reader has taken each event. So text is on
+//! the screen before a prompt appears below it.
 
 use crate::event::AgentEvent;
 use futures_util::Stream;
@@ -13,8 +13,9 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-/// A running turn as a stream of its events. It works while it is polled. Dropping it interrupts the turn like a crash;
-/// [`Run::stopper`] stops it in good order.
+/// A running turn as a stream of its events. The turn works while the stream is polled.
+///
+/// Dropping the stream interrupts the turn like a crash. [`Run::stopper`] stops the turn in good order.
 pub struct Run<'a> {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
     events: UnboundedReceiver<AgentEvent>,
@@ -32,7 +33,7 @@ impl<'a> Run<'a> {
         Run { work: Some(Box::pin(work(sender))), events, taken, abort }
     }
 
-    /// A token that stops the turn when cancelled, from any thread.
+    /// Returns a token that stops the turn when it is cancelled, from any thread.
     pub fn stopper(&self) -> CancellationToken {
         self.abort.clone()
     }
@@ -54,7 +55,7 @@ impl Stream for Run<'_> {
         }
         match run.work {
             Some(_) => run.events.poll_recv(context),
-            // A tool may have kept a sender; the turn is over all the same.
+            // A tool may still hold a sender, but the turn is over.
             None => Poll::Ready(run.events.try_recv().ok()),
         }
     }
@@ -74,11 +75,12 @@ impl EventSender {
     }
 
     pub(crate) fn send(&self, event: AgentEvent) {
-        // Without a receiver the run is being dropped.
+        // A missing receiver means that the run is being dropped.
         let _ = self.sender.send(event);
     }
 
-    /// Returns once the receiver has taken the last event. An event must have been sent before: only that wakes it.
+    /// Waits until the receiver has taken the last event. The caller must have sent an event before, because only that
+    /// wakes the wait.
     pub(crate) async fn wait_until_taken(&self) {
         self.taken.notified().await;
     }

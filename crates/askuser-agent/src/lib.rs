@@ -6,9 +6,9 @@
 //!                  └──────────────────────────── transcript ◀─────────────────────────────────────────┘
 //! ```
 //!
-//! The loop derives the next step from the conversation. So a resume after a crash takes the same path as the step
-//! after a tool. All state that must survive is in the [`Transcript`] before it takes effect. The crate prints no
-//! output and knows no terminal. [`Agent`] has an example.
+//! The loop derives the next step from the conversation. A resume after a crash therefore takes the same path as the
+//! step after a tool. All state that must survive a crash is in the [`Transcript`] before it takes effect. The crate
+//! writes no output and uses no terminal. The documentation of [`Agent`] has an example.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -32,7 +32,7 @@ mod permission_rules;
 pub mod provider;
 mod skipped_calls;
 mod user_command;
-// Only Linux has bubblewrap.
+// The sandbox needs bubblewrap, which only Linux has.
 mod agent_context;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod sandbox;
@@ -62,7 +62,7 @@ pub use permission_rules::{AllowedRule, PermissionRule, PermissionRules, Scope};
 pub use sandbox::{Sandbox, SandboxSettings, check_kept};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
-/// Stops a [`Run`], and tells a tool that its turn is being stopped.
+/// A token that stops a [`Run`]. It also tells a tool that its turn is being stopped.
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{
     Access, Consent, Registry, ResultMetadata, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult,

@@ -3,16 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One message. Results directly follow the assistant message with their calls: all of them, in the same order.
+/// A message of the conversation. Results directly follow the assistant message with their calls. All calls have a
+/// result, in the same order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Message {
-    /// A message of the user.
+    /// The user wrote a message.
     User { text: String },
-    /// A response of the model: its blocks, in order.
+    /// The model responded with these blocks, in order.
     Assistant { content: Vec<Block> },
-    /// The results of tool calls, one for each.
+    /// The tool calls had these results, one for each call.
     Results { results: Vec<CallResult> },
 }
 
@@ -21,25 +22,25 @@ pub enum Message {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Block {
-    /// Text.
+    /// A block of text.
     Text { text: String },
-    /// A tool call.
+    /// A tool call of the model.
     Call(ToolCall),
-    /// Data that only its provider understands, such as signed thinking. It is sent back to that provider unchanged.
+    /// Data that only this provider understands, such as signed thinking. The provider gets it back unchanged.
     Opaque { provider: String, value: Value },
 }
 
-/// A tool call.
+/// A call of a tool by the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The id of the call, unique in a conversation.
+    /// The id of the call, which is unique in a conversation.
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// The input: an object, or the model's text if that is not a JSON object.
-    /// [`typed_input`](ToolCall::typed_input) reads it.
+    /// The input of the tool: an object, or the model's text if that text is not a JSON object.
+    /// [`typed_input`](ToolCall::typed_input) parses it.
     pub input: Value,
-    /// Data that only the provider understands; it is sent back with the call.
+    /// Data that only the provider understands; `None` if there is none. The provider gets it back with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
 }
@@ -49,15 +50,16 @@ pub struct ToolCall {
 pub struct CallResult {
     /// The id of the call.
     pub id: String,
-    /// The name of the tool; some providers match results by it.
+    /// The name of the tool, by which some providers match results.
     pub name: String,
     /// The text that the model reads.
     pub output: String,
-    /// Whether the tool failed or was not run.
+    /// Whether the call failed or the tool did not run.
     pub is_error: bool,
 }
 
-/// The person's action beside the conversation, if the text records one: the first line, without the output.
+/// Returns the first line of a text that records an action of the person, such as a command; `None` for other texts.
+/// The output of the action is left out.
 pub(crate) fn aside(text: &str) -> Option<&str> {
     let did = text.lines().next()?.strip_prefix('[').filter(|did| did.starts_with("The user "))?;
     Some(did.strip_suffix(']').unwrap_or(did))
@@ -73,7 +75,7 @@ impl Block {
 }
 
 impl Message {
-    /// The tool calls of an assistant message. Empty for other messages.
+    /// Returns the tool calls of an assistant message. Other messages have none.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let content = match self {
             Message::Assistant { content } => content.as_slice(),
@@ -82,7 +84,7 @@ impl Message {
         content.iter().filter_map(Block::as_call)
     }
 
-    /// The text of an assistant message; empty for other messages.
+    /// Returns the text of an assistant message; empty for other messages.
     pub fn text(&self) -> String {
         match self {
             Message::Assistant { .. } => self.texts().join("\n\n"),
@@ -90,7 +92,7 @@ impl Message {
         }
     }
 
-    /// The content of a message.
+    /// Returns the texts of a message: what the user or the model wrote, or the outputs of tools.
     pub(crate) fn texts(&self) -> Vec<&str> {
         match self {
             Message::User { text } => vec![text],

@@ -1,4 +1,5 @@
-//! The interface to a language model: a conversation goes in, text and tool calls are streamed out.
+//! The interface to a language model. A request has the conversation, and the response is a stream of text and tool
+//! calls.
 
 use crate::event::{Failure, FailureKind, Usage};
 use crate::message::{Block, Message, ToolCall};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::pin::Pin;
 use std::time::Duration;
 
-/// A language model.
+/// A language model that responds to a conversation.
 ///
 /// ```
 /// use askuser_agent::{Agent, AgentEvent, Message, Model, ModelEvent, ModelRequest, ResponseStream};
@@ -38,29 +39,33 @@ use std::time::Duration;
 /// # }
 /// ```
 pub trait Model: Send + Sync {
-    /// The name, as in `provider/name`.
+    /// Returns the name of the model, as in `provider/name`.
     fn name(&self) -> String;
 
-    /// The part that a session stores, to continue with the same model. `None` without a provider, as for a script.
+    /// Returns the data that a session stores in order to continue with the same model. `None` if the model has no
+    /// provider, as for a script.
     fn recorded(&self) -> Option<RecordedModel> {
         None
     }
 
-    /// The maximum number of tokens of a conversation, if known.
+    /// Returns the maximum number of tokens of a conversation; `None` if it is unknown.
     fn context_window(&self) -> Option<u64> {
         None
     }
 
-    /// Makes one request. The stream ends when the response is complete, or with an error; dropping it cancels the
-    /// request. Implementations do not retry: the loop does.
+    /// Makes one request. The stream ends when the response is complete, or with an error. Dropping the stream cancels
+    /// the request.
+    ///
+    /// Implementations must not retry, because the agent retries.
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a>;
 }
 
-/// A model as a session stores it. The address is not stored: keys go only to addresses from the user's settings.
+/// A model as a session stores it. The address is not stored, because keys go only to addresses from the user's
+/// settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RecordedModel {
-    /// `provider/name`.
+    /// The name of the provider and of the model, as in `provider/name`.
     pub name: String,
     /// Whether the address came from the user's settings.
     #[serde(default)]
@@ -68,31 +73,31 @@ pub struct RecordedModel {
 }
 
 impl RecordedModel {
-    /// `provider/name`, at the provider's own address or at the user's.
+    /// Creates a record of a model. `name` has the form `provider/name`.
     pub fn new(name: impl Into<String>, at_custom_address: bool) -> RecordedModel {
         RecordedModel { name: name.into(), at_custom_address }
     }
 }
 
-/// A streamed response.
+/// The stream of a model's response to one request.
 pub type ResponseStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send + 'a>>;
 
-/// A request to a model.
+/// A request to a model for the next message.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ModelRequest<'a> {
-    /// The system prompt.
+    /// The system prompt of the agent.
     pub system: &'a str,
-    /// The conversation so far.
+    /// The conversation so far, oldest message first.
     pub messages: &'a [Message],
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: &'a [ToolDefinition],
     /// The description of the subagent that makes the request; `None` for the main agent.
     pub task: Option<&'a str>,
 }
 
 impl<'a> ModelRequest<'a> {
-    /// A request of the main agent.
+    /// Creates a request of the main agent.
     pub fn new(system: &'a str, messages: &'a [Message], tools: &'a [ToolDefinition]) -> ModelRequest<'a> {
         ModelRequest { system, messages, tools, task: None }
     }
@@ -102,19 +107,20 @@ impl<'a> ModelRequest<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ModelEvent {
-    /// A text delta.
+    /// A part of the response's text.
     Text(String),
-    /// A part of its reasoning, in words for people.
+    /// A part of the model's reasoning, which is for people.
     Thought(String),
     /// A complete tool call.
     Call(ToolCall),
     /// A [`Block::Opaque`], at its position in the response.
     Opaque(Block),
-    /// Token usage so far; the last one is final.
+    /// The token counts so far. The last ones are final.
     Usage(Usage),
-    /// The text ends at the token limit.
+    /// The text is incomplete, because the response reached its token limit.
     Truncated,
-    /// A tool call that the token limit truncated, with its input so far. It does not run; the model learns why.
+    /// A tool call that is incomplete, because the response reached its token limit. The call does not run, and the
+    /// model learns why.
     TruncatedCall(ToolCall),
 }
 
@@ -125,28 +131,28 @@ pub enum ModelEvent {
 pub struct ModelError {
     /// The kind of failure.
     pub kind: FailureKind,
-    /// The message and the remedy.
+    /// The description of the error and its remedy.
     pub message: String,
-    /// The pause before a retry that the provider asks for.
+    /// The pause before a retry that the provider asks for; `None` if it asks for none.
     pub retry_after: Option<Duration>,
-    /// The maximum number of tokens of a conversation, if the error states it.
+    /// The maximum number of tokens of a conversation; `None` if the error does not state it.
     pub context_window: Option<u64>,
-    /// The maximum number of retries, if lower than usual.
+    /// The maximum number of retries if it is lower than usual; `None` for the usual number.
     pub max_retries: Option<u32>,
 }
 
 impl ModelError {
-    /// An error without a retry delay.
+    /// Creates an error without a retry delay.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> ModelError {
         ModelError { kind, message: message.into(), retry_after: None, context_window: None, max_retries: None }
     }
 
-    /// The error, with a retry after this long.
+    /// Returns the error with this pause before a retry.
     pub fn with_retry_after(self, retry_after: Duration) -> ModelError {
         ModelError { retry_after: Some(retry_after), ..self }
     }
 
-    /// The error, with at most this many retries.
+    /// Returns the error with this maximum number of retries.
     pub fn with_max_retries(self, max_retries: u32) -> ModelError {
         ModelError { max_retries: Some(max_retries), ..self }
     }

@@ -1,6 +1,6 @@
-//! Permission modes and rules. A permission is a question like any other, through the same [`Asker`].
+//! Permission modes and rules. A permission is a question like any other. The [`Asker`] asks it.
 //!
-//! Modes concern tools that act. Questions are asked in every mode.
+//! Modes concern only tools that act. Questions are asked in every mode.
 //!
 //! [`Asker`]: askuser::Asker
 
@@ -18,25 +18,25 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The actions that need permission.
+/// The mode that decides which calls need permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
-    /// Every tool that acts.
+    /// Every call of a tool that acts needs permission.
     #[default]
     Ask,
-    /// Every tool that acts, except edits in the allowed folders.
+    /// Calls of tools that act need permission, except edits in the allowed folders.
     AcceptEdits,
-    /// As in accept-edits mode, and commands inside the sandbox are allowed, too.
+    /// Calls need permission as in accept-edits mode, but commands inside the sandbox do not.
     Sandbox,
-    /// No tool needs permission, except for calls that are asked for in every mode.
+    /// Calls need no permission, except those that need it in every mode.
     Allow,
-    /// Tools that change something are refused: the model reads, asks and presents a plan.
+    /// Tools that change something are refused. The model reads, asks and presents a plan.
     Plan,
 }
 
 impl PermissionMode {
-    /// The name in the settings.
+    /// Returns the name of the mode in the settings.
     pub fn name(self) -> &'static str {
         match self {
             PermissionMode::Ask => "ask",
@@ -48,17 +48,17 @@ impl PermissionMode {
     }
 }
 
-/// Permissions that outlive the session.
+/// A store of permission rules that outlive the session.
 pub trait Allowed: Send + Sync {
     /// Stores a rule.
     ///
     /// # Errors
-    /// If it cannot be stored. It then holds for this session.
+    /// If the rule cannot be stored. The rule then holds only for this session.
     fn insert(&self, rule: &PermissionRule) -> std::io::Result<()>;
-    /// All stored rules.
+    /// Returns all stored rules.
     ///
     /// # Errors
-    /// If they cannot be read. No rule holds then.
+    /// If the rules cannot be read. No stored rule holds then.
     fn rules(&self) -> std::io::Result<Vec<AllowedRule>>;
     /// Removes a rule.
     ///
@@ -67,19 +67,19 @@ pub trait Allowed: Send + Sync {
     fn remove(&self, rule: &AllowedRule) -> std::io::Result<()>;
 }
 
-/// The mode and the rules.
+/// The permission mode and the rules of an agent.
 #[derive(Clone, Default)]
 pub struct Permissions {
-    /// The permission mode.
+    /// The current permission mode.
     pub mode: PermissionMode,
-    /// The store of lasting rules. Without it, "always" lasts for the session.
+    /// The store of lasting rules. If it is `None`, "always" means this session.
     pub(crate) allowed: Option<Arc<dyn Allowed>>,
-    /// Rules that could not be stored. They last for the session.
+    /// The rules of this session. Some of them are also stored.
     pub(crate) session: BTreeSet<PermissionRule>,
 }
 
 impl Permissions {
-    /// Permissions in this mode, without rules.
+    /// Creates permissions in this mode, without rules.
     pub fn new(mode: PermissionMode) -> Permissions {
         Permissions { mode, ..Permissions::default() }
     }
@@ -89,7 +89,7 @@ impl Permissions {
         Permissions { allowed: Some(allowed), ..self }
     }
 
-    /// All rules, stored or not.
+    /// Returns all rules, stored or not.
     fn rules(&self) -> impl Iterator<Item = PermissionRule> {
         let kept = self.allowed.as_ref().and_then(|allowed| allowed.rules().ok()).unwrap_or_default();
         kept.into_iter().map(|kept| kept.rule).chain(self.session.iter().cloned())
@@ -113,7 +113,7 @@ impl Permissions {
         }
     }
 
-    /// The reason why a call needs permission.
+    /// Returns the sentence that tells the person why a call needs permission.
     fn why(&self, consent: &Consent) -> String {
         let mode = self.mode.name();
         let mut why = match &consent.because {
@@ -134,7 +134,7 @@ impl Permissions {
         why
     }
 
-    /// A prefix rule that the person may have expected to allow the command.
+    /// Returns a prefix rule that the person may have expected to allow the command; `None` if there is none.
     fn rule_that_does_not_hold(&self, consent: &Consent) -> Option<String> {
         let command = consent.rule.command()?;
         self.rules().find_map(|rule| match rule {
@@ -147,7 +147,8 @@ impl Permissions {
     }
 }
 
-/// Obtains the person's agreement. The inner error ends the call: a refusal halts the later calls, an invalid call does not.
+/// Asks the person to agree to a call. The inner error has the result of a call that must not run. A refusal also skips
+/// the later calls, but an invalid call does not.
 pub(crate) async fn obtain(
     tool: &dyn Tool,
     call: &ToolCall,
@@ -159,7 +160,7 @@ pub(crate) async fn obtain(
     };
     let shared = &context.shared;
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
-    // A decision from before the interruption counts in every mode.
+    // A decision from before an interruption counts in every mode.
     let is_answered = recorded.is_some_and(|recorded| recorded.resolution.is_some());
     if !is_answered && shared.permissions().let_through(&consent) {
         return Ok(Ok(consent.agreed));
@@ -179,7 +180,7 @@ pub(crate) async fn obtain(
     if let Verdict::Agreed(option) = verdict
         && let Some(rule) = permission.rule(&asked.set, option)
     {
-        // Decisions of an answers file are not stored.
+        // A decision from an answers file is not stored.
         allow_always(rule, asked.resolution.is_a_persons(), context);
     }
     let Some(why) = verdict.refusal() else { return Ok(Ok(consent.agreed)) };
@@ -189,7 +190,7 @@ pub(crate) async fn obtain(
     Ok(Err(Ended { result, halt: Some(Halt::NotAllowed) }))
 }
 
-/// The question, and the lasting permissions it offers.
+/// Creates the question about a call, with the lasting permissions that it offers.
 fn permission(tool: &str, consent: &Consent, why: &str, is_kept: bool) -> Permission<PermissionRule> {
     let permission = Permission::new(tool, &consent.question).because(why);
     if consent.always_ask {
@@ -199,7 +200,7 @@ fn permission(tool: &str, consent: &Consent, why: &str, is_kept: bool) -> Permis
     let always = format!("{}, {lasts}; /permissions takes it back", consent.always);
     let permission = permission.or_always(consent.rule.clone(), "in this folder", &always);
     match command_prefix::offered(&consent.plain_words) {
-        // The label shows the rule verbatim.
+        // The label is the rule itself, so that the person sees what it allows.
         Some(prefix) => permission.or_always(
             PermissionRule::CommandPrefix(prefix.clone()),
             format!("{prefix} *"),
@@ -209,7 +210,7 @@ fn permission(tool: &str, consent: &Consent, why: &str, is_kept: bool) -> Permis
     }
 }
 
-/// For the session, and permanently if it can be stored.
+/// Adds a rule to the session. Stores it permanently if `is_kept` is set and there is a store.
 fn allow_always(rule: &PermissionRule, is_kept: bool, context: &ToolContext) {
     let mut permissions = context.shared.permissions();
     permissions.session.insert(rule.clone());

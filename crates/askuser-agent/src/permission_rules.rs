@@ -7,15 +7,15 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The subject of a rule.
+/// The calls that a rule allows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum PermissionRule {
-    /// This exact command, inside the sandbox if there is one.
+    /// The exact command, inside the sandbox if there is one.
     Command(String),
-    /// This exact command inside the sandbox, with network access.
+    /// The exact command inside the sandbox, with network access.
     CommandWithNetwork(String),
-    /// This exact command outside the sandbox.
+    /// The exact command outside the sandbox.
     CommandOutside(String),
     /// Plain commands that begin with these words, inside the sandbox.
     CommandPrefix(String),
@@ -23,21 +23,21 @@ pub enum PermissionRule {
     Edits,
     /// Edits of files in an added folder by any tool.
     EditsIn(String),
-    /// Edits of one file by this tool, by absolute path, if accept-edits mode still asks for that file.
+    /// Edits of one file by this tool, if accept-edits mode still asks for that file. The path is absolute.
     File { tool: String, path: String },
-    /// Every call of a tool.
+    /// Every call of this tool.
     Tool(String),
-    /// Calls with the same key, which the tool defines.
+    /// Calls of this tool with the same rule text, which the tool defines.
     Own { tool: String, rule: String },
 }
 
 impl PermissionRule {
-    /// Whether accept-edits mode allows it as well.
+    /// Whether accept-edits mode allows the same calls.
     pub(crate) fn is_for_edits(&self) -> bool {
         matches!(self, PermissionRule::Edits | PermissionRule::EditsIn(_))
     }
 
-    /// The command of a rule about a command.
+    /// Returns the exact command that a rule allows; `None` for other rules.
     pub(crate) fn command(&self) -> Option<&str> {
         match self {
             PermissionRule::Command(command)
@@ -48,28 +48,28 @@ impl PermissionRule {
     }
 }
 
-/// A rule.
+/// A rule that allows calls, with its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedRule {
-    /// The subject.
+    /// The calls that the rule allows.
     pub rule: PermissionRule,
-    /// The scope and duration.
+    /// The folders and the time for which the rule holds.
     pub scope: Scope,
 }
 
-/// The scope and duration of a rule.
+/// The folders and the time for which a rule holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The working folder, permanently.
+    /// The rule holds in the working folder, permanently.
     Folder,
-    /// Every folder, permanently.
+    /// The rule holds in every folder, permanently.
     Everywhere,
-    /// This session.
+    /// The rule holds until this session ends.
     Session,
 }
 
 impl AllowedRule {
-    /// A rule with this subject, scope and duration.
+    /// Creates a rule with this scope.
     pub fn new(rule: PermissionRule, scope: Scope) -> AllowedRule {
         AllowedRule { rule, scope }
     }
@@ -77,7 +77,7 @@ impl AllowedRule {
 
 impl Display for AllowedRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A command of several lines is shown on one line and must not look like another command.
+        // A command of several lines is shown on one line, but must not look like another command.
         let shown = |text: &str| sanitize::block(text).replace('\n', " ⏎ ");
         match &self.rule {
             PermissionRule::Command(command) => write!(f, "Bash: {} (exactly this)", shown(command))?,
@@ -102,12 +102,12 @@ impl Display for AllowedRule {
     }
 }
 
-/// The rules of an agent. Clones share them.
+/// The rules of an agent. Clones refer to the same rules.
 #[derive(Clone)]
 pub struct PermissionRules(pub(crate) Arc<Mutex<Permissions>>);
 
 impl PermissionRules {
-    /// All rules: the stored ones, then those of the session.
+    /// Returns all rules: the stored rules first, then those of the session.
     pub fn list(&self) -> io::Result<Vec<AllowedRule>> {
         let permissions = self.permissions();
         let mut rules = permissions.allowed.as_ref().map_or(Ok(Vec::new()), |allowed| allowed.rules())?;
@@ -117,11 +117,12 @@ impl PermissionRules {
         Ok(rules)
     }
 
-    /// Adds a rule for an exact command or a prefix such as `cargo test *`, and returns it. Only people may call it,
-    /// never a model or a file.
+    /// Adds a rule for an exact command or for a prefix such as `cargo test *`. Returns the rule.
+    ///
+    /// Call this only for a person, never for a model or a file.
     ///
     /// # Errors
-    /// If the rule is invalid or cannot be stored. It is not added then.
+    /// If the rule is invalid or cannot be stored. The rule is then not added.
     pub fn add(&self, command: &str) -> io::Result<AllowedRule> {
         let command = command.trim();
         let rule = match command_prefix::parse_rule(command) {
@@ -137,7 +138,7 @@ impl PermissionRules {
         Ok(AllowedRule { rule, scope })
     }
 
-    /// Removes a rule. Its calls need permission from now on.
+    /// Removes a rule, so that the calls it allowed need permission again.
     ///
     /// # Errors
     /// If the removal cannot be stored. The rule then still holds.

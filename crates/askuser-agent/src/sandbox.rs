@@ -1,12 +1,13 @@
-//! The sandbox of commands, enforced by the kernel:
+//! The sandbox of commands, which the kernel enforces:
 //!
-//! > **Inside the sandbox a command may read the system, change this folder and reach no network. To leave it, the agent asks.**
+//! > **Inside the sandbox a command may read the system, change this folder and reach no network. To leave it, the
+//! > agent asks.**
 //!
 //! The sandbox is bubblewrap (`bwrap`): separate namespaces for users, processes, network and mounts, and no
 //! capabilities, also for root. [`Sandbox::mounts`] lists all files that a command can see. A later mount covers an
 //! earlier one.
 //!
-//! Commands can write the folder, so its names are not trusted. Every file is opened without following a link.
+//! Commands can write to the folder, so paths in it are not trusted. Every file is opened without following a link.
 //! Bubblewrap gets the descriptor, so that the checked file is the mounted one.
 
 mod git;
@@ -22,63 +23,63 @@ use std::fs;
 use std::path::{Path, PathBuf};
 pub(crate) use wall::Wall;
 
-/// The access of a command.
+/// The access that a command gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// In the sandbox, without write access.
+    /// The command runs in the sandbox without write access.
     Look,
-    /// In the sandbox.
+    /// The command runs in the sandbox and can write to the allowed folders.
     Folder,
-    /// In the sandbox, with network access.
+    /// The command runs in the sandbox with network access.
     Network,
-    /// Outside the sandbox: the command has the user's access, and ends with the agent.
+    /// The command runs outside the sandbox with the user's access. It ends with the agent.
     Outside,
 }
 
-/// The sandbox of an agent's commands. Its constructor tests whether it works on this machine.
+/// The sandbox of an agent's commands. [`Sandbox::new`] tests whether it works on this machine.
 #[derive(Debug)]
 pub struct Sandbox {
     bwrap: PathBuf,
     home: Option<PathBuf>,
     is_root: bool,
     settings: SandboxSettings,
-    /// The working folder, then the other writable folders, with links resolved.
+    /// The working folder, then the other folders that commands can write, with links resolved.
     roots: Vec<PathBuf>,
     private: Option<Private>,
     warning: Option<String>,
-    /// The committer from the user's git settings, which are hidden in the sandbox.
+    /// The name and the address of the committer. They come from the user's git settings, which the sandbox hides.
     identity: Vec<(String, String)>,
 }
 
-/// The state that commands of a project share: caches and `/tmp`.
+/// The state that the commands of a project share: their caches and `/tmp`.
 #[derive(Debug)]
 struct Private {
     folder: PathBuf,
-    /// The lock held while an agent uses it.
+    /// The shared lock that an agent holds while it uses the folder.
     _lock: fs::File,
 }
 
-/// The user's additions to the sandbox.
+/// The paths that the user adds to the sandbox or hides from it.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxSettings {
-    /// Readable paths in the home.
+    /// The paths in the home that commands can read.
     pub read: Vec<PathBuf>,
-    /// Writable paths.
+    /// The paths that commands can write.
     pub write: Vec<PathBuf>,
-    /// askuser's own files: the store, tokens, permissions and settings. They are hidden from commands.
+    /// askuser's own files: the store, tokens, permissions and settings. The sandbox hides them from commands.
     pub kept: Vec<PathBuf>,
-    /// The folder for the caches of all projects. Without it, commands have no cache.
+    /// The folder for the caches of all projects. If it is `None`, commands have no cache.
     pub caches: Option<PathBuf>,
 }
 
-/// A path in the sandbox and its content.
+/// A path in the sandbox, with the content that commands see there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mount {
     /// A file or folder of the host, with links resolved.
     Bind { source: PathBuf, at: PathBuf, access: Access },
-    /// An empty folder.
+    /// An empty folder at this path.
     EmptyFolder(PathBuf),
-    /// An empty file.
+    /// An empty file at this path.
     EmptyFile(PathBuf),
 }
 
@@ -97,30 +98,29 @@ impl Mount {
         Mount::at(path, Access::Write)
     }
 
-    /// A file or folder at its path on the host.
+    /// Creates a mount of a file or folder at the same path as on the host.
     fn at(path: impl Into<PathBuf>, access: Access) -> Mount {
         let path = path.into();
         Mount::Bind { source: path.clone(), at: path, access }
     }
 
-    /// An empty path that hides the host's.
+    /// Creates an empty mount that hides this path of the host.
     fn empty(path: &Path) -> Mount {
         if path.is_dir() { Mount::EmptyFolder(path.to_owned()) } else { Mount::EmptyFile(path.to_owned()) }
     }
 }
 
-/// Paths that only root can read and no command needs.
+/// Paths that only root can read and that no command needs.
 const ROOTS_SECRETS: &[&str] =
     &["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssh", "/etc/ssl/private"];
-/// Folders of homes and sockets. In the sandbox they are empty, except that a private folder of the project replaces
-/// `/tmp`.
+/// Folders of homes and sockets, which are empty in the sandbox. A private folder of the project replaces `/tmp`.
 const EMPTY: &[&str] = &["/tmp", "/var/tmp", "/run", "/home", "/root"];
 
 impl Sandbox {
-    /// Creates the sandbox for commands in this folder and in added ones.
+    /// Creates the sandbox for commands in `folder` and in the `added` folders.
     ///
     /// # Errors
-    /// The reason why there is no sandbox on this machine.
+    /// Returns the reason why this machine has no sandbox.
     pub fn new(settings: SandboxSettings, folder: &Path, added: &[PathBuf]) -> Result<Sandbox, String> {
         if !cfg!(target_os = "linux") {
             return Err("bubblewrap is for Linux only".into());
@@ -157,7 +157,10 @@ impl Sandbox {
         self.warning.as_deref()
     }
 
-    /// Runs a program to test whether the sandbox works.
+    /// Runs a program in the sandbox to test whether the sandbox works.
+    ///
+    /// # Errors
+    /// Returns the reason why the sandbox does not work.
     fn try_out(&self) -> Result<(), String> {
         let tried = self.build(Reach::Folder)?.spawn(|words| {
             std::process::Command::new(&words[0]).args(&words[1..]).arg("true").current_dir("/").output()
@@ -182,11 +185,11 @@ impl Sandbox {
         })
     }
 
-    /// Prepares the sandbox for one command. From now on, no process of this user starts programs from folders that
-    /// commands can write.
+    /// Prepares the sandbox for one command. Records the folders that commands can write, so that this user's askuser
+    /// processes start no programs from them.
     ///
     /// # Errors
-    /// The reason why the command cannot run.
+    /// Returns the reason why the command cannot run.
     pub(crate) fn wall(&self, reach: Reach) -> Result<Wall, String> {
         programs::record().map_err(|error| format!("the folders that commands can write cannot be noted: {error}"))?;
         self.build(reach)
@@ -206,7 +209,7 @@ impl Sandbox {
             wall.add_data("--seccomp", &seccomp::program(), None)?;
             wall.add(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev", &"--proc", &"/proc"]);
             if self.is_root {
-                // The owner of this folder can write kernel settings without any capability.
+                // Root owns `/proc` and could write kernel settings there even without a capability.
                 wall.add(&[&"--remount-ro", &"/proc"]);
             }
             for (name, value) in self.variables() {
@@ -223,7 +226,7 @@ impl Sandbox {
         Ok(wall)
     }
 
-    /// The mounts beside the readable system.
+    /// Returns the mounts in addition to the readable system.
     fn mounts(&self, reach: Reach) -> Result<Vec<Mount>, String> {
         let mut mounts = Vec::new();
         let instead = |at: PathBuf, name: &str| {
@@ -238,7 +241,7 @@ impl Sandbox {
         mounts.extend(self.home.as_ref().and_then(|home| instead(home.join(".cache"), "cache")));
         mounts.extend(toolchains::mounts(self));
         if reach == Reach::Network {
-            // The path may be a link into a folder that is empty inside.
+            // The path may be a link into a folder that is empty in the sandbox.
             mounts.extend(fs::canonicalize("/etc/resolv.conf").into_iter().map(Mount::read));
         }
         mounts.extend(git::around(&self.roots, self.home.as_deref()).map(Mount::read));
@@ -249,7 +252,7 @@ impl Sandbox {
         if access == Access::Write {
             mounts.extend(git::read_only(&self.roots, self.home.as_deref())?);
         }
-        // This mount comes last, so that no later one covers it.
+        // The mounts of hidden paths come last, so that no later mount covers them.
         let secrets = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
         let absent = secrets.chain(sockets().map(|(_, path)| path)).chain(self.settings.kept.iter().cloned());
         let absent = absent.filter_map(|path| path.canonicalize().ok()).filter(|path| !self.hides(path));
@@ -257,12 +260,12 @@ impl Sandbox {
         Ok(mounts)
     }
 
-    /// Whether an empty folder hides a path.
+    /// Whether an empty folder in the sandbox hides a path.
     fn hides(&self, path: &Path) -> bool {
         EMPTY.iter().map(Path::new).chain(self.home.as_deref()).any(|empty| path.starts_with(empty))
     }
 
-    /// The environment variables that differ inside.
+    /// Returns the environment variables that differ in the sandbox. The value `None` removes a variable.
     fn variables(&self) -> Vec<(String, Option<OsString>)> {
         let folders = ["TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XAUTHORITY"].map(str::to_owned);
         let sockets = sockets().filter_map(|(name, _)| name.into_string().ok());
@@ -281,7 +284,7 @@ impl Sandbox {
 }
 
 impl Private {
-    /// The shared state of a project; `None` if it cannot be created.
+    /// Creates the shared state of a project; `None` if that fails.
     fn of(caches: &Path, project: &Path) -> Option<Private> {
         use sha2::{Digest, Sha256};
         let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
@@ -290,7 +293,7 @@ impl Private {
             regular_file::make_private_folder(&folder.join(name)).ok()?;
         }
         let lock = fs::File::create(folder.join("lock")).ok()?;
-        // No other session uses it, so files of earlier sessions in `/tmp` are deleted.
+        // The lock shows that no other session uses the folder, so files of earlier sessions in `/tmp` are deleted.
         if lock.try_lock().is_ok() {
             fs::remove_dir_all(folder.join("tmp")).ok()?;
             regular_file::make_private_folder(&folder.join("tmp")).ok()?;
@@ -300,7 +303,7 @@ impl Private {
     }
 }
 
-/// Refuses folders that would defeat the sandbox.
+/// Refuses folders that would make the sandbox useless: a home, its parents, and askuser's own folders.
 fn check_folders(folders: &[PathBuf], home: Option<&Path>, kept: &[PathBuf]) -> Result<(), String> {
     for folder in folders {
         if home.is_some_and(|home| folders::contains(folder, home)) || folder.parent().is_none() {
@@ -312,10 +315,10 @@ fn check_folders(folders: &[PathBuf], home: Option<&Path>, kept: &[PathBuf]) -> 
     Ok(())
 }
 
-/// Refuses a folder that holds askuser's own files or lies among them.
+/// Refuses a folder that contains askuser's own files or lies inside them.
 ///
 /// # Errors
-/// A message that names the folder and askuser's own files.
+/// Returns a message that names the folder and askuser's own files.
 pub fn check_kept(folder: &Path, kept: &[PathBuf]) -> Result<(), String> {
     match kept.iter().find(|kept| folders::contains(folder, kept) || folders::contains(kept, folder)) {
         Some(kept) => {
@@ -325,12 +328,14 @@ pub fn check_kept(folder: &Path, kept: &[PathBuf]) -> Result<(), String> {
     }
 }
 
-/// The sockets that environment variables name: of key agents, displays, buses, multiplexers.
+/// Returns the environment variables that name a socket, with the socket's path. Such sockets belong to key agents,
+/// displays, buses and multiplexers.
 fn sockets() -> impl Iterator<Item = (OsString, PathBuf)> {
     env::vars_os().filter_map(|(name, value)| Some((name, socket(&value)?)))
 }
 
-/// The socket in a value: `/run/x`, `unix:path=/run/x,guid=1`, `unix:///run/x`, `/tmp/tmux-0/default,1,0`.
+/// Returns the path of the socket in a variable's value; `None` if there is none. The formats are `/run/x`,
+/// `unix:path=/run/x,guid=1`, `unix:///run/x` and `/tmp/tmux-0/default,1,0`.
 fn socket(value: &OsStr) -> Option<PathBuf> {
     #[cfg(unix)]
     {
@@ -344,7 +349,7 @@ fn socket(value: &OsStr) -> Option<PathBuf> {
     return value.is_empty().then(PathBuf::new);
 }
 
-// Only Linux has bubblewrap.
+// Bubblewrap exists only on Linux.
 #[cfg(all(test, target_os = "linux"))]
 #[path = "sandbox_tests.rs"]
 mod tests;

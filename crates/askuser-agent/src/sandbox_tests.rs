@@ -2,7 +2,7 @@ use super::*;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
-/// A home with a project in it, and a sandbox that has not been tried.
+/// A home with a project in it, and a sandbox that was not tested on this machine.
 struct Test {
     _outer: tempfile::TempDir,
     home: PathBuf,
@@ -44,7 +44,7 @@ impl Test {
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The mounts below the project that keep commands from instructing git.
+    /// Returns the mounts that keep commands from changing git's files.
     fn read_only(&self) -> Result<Vec<Mount>, String> {
         git::read_only(&self.sandbox.roots, Some(&self.home))
     }
@@ -267,7 +267,7 @@ fn git_reads_the_repository_around_the_folder_and_the_one_it_is_a_tree_of_and_no
         fs::write(test.home(folder).join(".git"), format!("gitdir: {}\n", tree.display())).unwrap();
         assert_eq!(repository(&test.home(folder), home), expected, "{folder}");
     }
-    // A project that says of itself that the home is its repository.
+    // The project `liar` claims that the home is its repository.
     let liar = test.home("worktrees/liar");
     fs::create_dir_all(&liar).unwrap();
     fs::write(liar.join("gitdir"), liar.join(".git").display().to_string()).unwrap();
@@ -310,7 +310,7 @@ fn what_earlier_sessions_left_in_tmp_goes_once_nobody_uses_it() {
 fn caches_that_commands_can_write_are_not_used() {
     let outer = tempfile::tempdir_in("/dev/shm").unwrap();
     let settings = SandboxSettings { caches: Some(outer.path().join("cache")), ..SandboxSettings::default() };
-    // Without bubblewrap there is no sandbox to look at.
+    // On a machine without bubblewrap there is no sandbox to test.
     let Ok(sandbox) = Sandbox::new(settings, outer.path(), &[]) else { return };
     assert!(sandbox.private.is_none() && sandbox.warning().unwrap().contains("each gets an empty /tmp and no caches"));
     assert!(sandbox.mounts(Reach::Folder).unwrap().contains(&Mount::EmptyFolder("/tmp".into())));

@@ -1,6 +1,6 @@
-//! A model that replays a script: for demonstrations and tests, without API key or network.
+//! A model that replays a script for demonstrations and tests. It needs no API key and no network.
 //!
-//! It is stateless: the next response follows from the conversation, as with any model, so a session can be resumed.
+//! The model keeps no state. It derives the next response from the conversation, so a session can be resumed.
 
 use crate::compaction;
 use crate::event::{FailureKind, Usage};
@@ -12,17 +12,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The responses of a scripted model.
+/// A scripted model with its responses.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// A first message of the user, which a front end may send.
+    /// A first message of the user that a front end may send; `None` if there is none.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// The responses of the main agent, one for each request.
+    /// The responses of the main agent, one for each model request.
     #[serde(rename = "turns")]
     responses: Vec<ScriptedResponse>,
-    /// The responses of subagents by description.
+    /// The responses of subagents, by the description of the subagent's task.
     #[serde(default)]
     tasks: BTreeMap<String, Vec<ScriptedResponse>>,
     /// The pause before each word, in milliseconds.
@@ -30,24 +30,24 @@ pub struct Script {
     pace_ms: u64,
 }
 
-/// The beginning of a summary. The number of responses it replaces follows.
+/// The text that begins a summary. The number of responses that the summary replaces follows.
 const SUMMARY: &str = "Responses of the script so far: ";
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedResponse {
-    /// A condition: the response is used only if a message since the last response contains this text. The newest
-    /// messages count first.
+    /// A text that a message since the last response must contain, or the response is not used. The newest messages are
+    /// searched first. `None` means no condition.
     #[serde(default, rename = "if")]
     condition: Option<String>,
-    /// The reasoning text.
+    /// The reasoning text, which comes before the response.
     #[serde(default)]
     thought: String,
     #[serde(default)]
     text: String,
     #[serde(default)]
     calls: Vec<ScriptedCall>,
-    /// The pause before the response, in milliseconds.
+    /// The pause before the whole response, in milliseconds.
     #[serde(default)]
     wait_ms: u64,
 }
@@ -59,18 +59,19 @@ struct ScriptedCall {
     input: Value,
 }
 
-/// The reason why a text is no script.
+/// The reason why a text is not a valid script.
 #[derive(Debug, thiserror::Error)]
 #[error("not a script: {0}")]
 pub struct ScriptError(#[from] serde_json::Error);
 
 impl Script {
-    /// Parses a script.
+    /// Parses a script from JSON.
     pub fn parse(json: &str) -> Result<Script, ScriptError> {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// The response to a request. It replays the conversation to find the used responses.
+    /// Returns the response to a request; `None` if the script has no further response. It replays the conversation to
+    /// find the used responses.
     fn response_to(&self, request: &ModelRequest<'_>) -> Option<&ScriptedResponse> {
         let responses = match request.task {
             None => &self.responses,
@@ -80,7 +81,8 @@ impl Script {
         let mut unused = responses.iter();
         unused.by_ref().take(before).for_each(drop);
         let mut choose = |before: &[Message]| {
-            // The newest messages count first. A person who resumes may have spoken after the tool results.
+            // The newest messages count first, because a person who resumes may have sent a message after the tool
+            // results.
             let mut since = before.iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
             let conditions = || unused.clone().map_while(|response| response.condition.as_deref());
             let met = since.find_map(|message| {
@@ -101,7 +103,7 @@ impl Script {
     }
 }
 
-/// The number of responses that the summary at the beginning replaces.
+/// Returns the number of responses that the summary at the beginning of the conversation replaces; 0 without a summary.
 fn summarised(messages: &[Message]) -> usize {
     let Some(Message::User { text }) = messages.first() else { return 0 };
     let number = text.split_once(SUMMARY).map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
@@ -136,7 +138,7 @@ impl Model for Script {
             let id = format!("call_{response_number}_{}", i + 1);
             (0, ModelEvent::Call(ToolCall { id, name: call.name.clone(), input: call.input.clone(), extra: None }))
         });
-        // Words stand for tokens.
+        // The number of words serves as the number of tokens.
         let texts = request.messages.iter().flat_map(Message::texts);
         let input_words: usize = texts.map(|text| text.split_whitespace().count()).sum();
         let output_words = response.text.split_whitespace().count();

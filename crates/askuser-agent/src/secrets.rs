@@ -1,33 +1,36 @@
-//! Keys that the agent has and its tools must not get: removed from the environment of commands, redacted in results.
+//! The keys that the agent has and that its tools must not get. They are removed from the environment of commands and
+//! redacted in results.
 //!
-//! A tool's output goes into the transcript and to the provider. Redaction cannot recognise a key that a command
-//! encodes. So commands do not get the keys.
+//! The output of a tool goes into the transcript and to the provider. Redaction cannot recognise a key that a command
+//! has encoded. So commands do not get the keys.
 
 use crate::tool::{ResultMetadata, ToolResult};
 use serde_json::Value;
 
 const BLOT: &str = "[key removed]";
 
-/// The minimum length of a key. Shorter values would redact ordinary words.
+/// The minimum number of bytes of a key. Shorter values would redact ordinary words.
 const MIN_BYTES: usize = 8;
 
-/// The keys in the environment of this process.
+/// The keys in the environment of this process, and the variables that commands do not get.
 #[derive(Clone)]
 pub struct Secrets {
     withheld: Vec<String>,
-    /// The variables that commands get all the same.
+    /// The variables with keys that commands get, because the user has allowed that.
     passed: Vec<(String, String)>,
     values: Vec<String>,
 }
 
 impl Secrets {
-    /// No keys.
+    /// Creates an empty set of keys.
     pub fn none() -> Secrets {
         Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
-    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others. An
-    /// address without a password is no secret. Commands do not get these variables, except those in `passed`.
+    /// Collects keys from environment variables, and passwords from the addresses in others, such as
+    /// `https://user:password@host`.
+    ///
+    /// An address without a password is not secret. Commands do not get these variables, except those in `passed`.
     pub fn in_variables<'a>(
         keys: impl IntoIterator<Item = &'a str>,
         addresses: impl IntoIterator<Item = &'a str>,
@@ -55,17 +58,17 @@ impl Secrets {
                 secrets.withheld.push(variable.to_owned())
             }
         }
-        // A key that contains another one is replaced as a whole.
+        // The longest key comes first, so that a key that contains another one is replaced as a whole.
         secrets.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         secrets
     }
 
-    /// The variables that commands do not get.
+    /// Returns the names of the variables that commands do not get.
     pub fn withheld(&self) -> &[String] {
         &self.withheld
     }
 
-    /// The variables that commands get all the same, with the values that this process knows.
+    /// Returns the variables with keys that the user has allowed for commands, with their values in this process.
     pub(crate) fn passed(&self) -> &[(String, String)] {
         &self.passed
     }
@@ -95,7 +98,7 @@ impl Secrets {
         Redactor { secrets: self, held: String::new() }
     }
 
-    /// Redacts a text. Also returns the start of a rest that may be the beginning of a key.
+    /// Redacts a text from its start. Also returns where the redaction stopped: the rest may be the beginning of a key.
     fn redact_start(&self, text: &str, ending: Ending) -> (String, usize) {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
@@ -131,7 +134,8 @@ impl Secrets {
     }
 }
 
-/// The credentials of an address. Over HTTP a user alone may be a token; elsewhere (`ssh://git@host`) it is not.
+/// Returns the credentials in an address; `None` if it has none. In an HTTP address, a user name alone may be a token.
+/// In other addresses, such as `ssh://git@host`, it is not.
 fn user_of(address: &str) -> Option<&str> {
     let (scheme, after) = address.split_once("://")?;
     let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
@@ -140,22 +144,22 @@ fn user_of(address: &str) -> Option<&str> {
     (has_password || (scheme.starts_with("http") && !user.is_empty())).then_some(user)
 }
 
-/// The end of a text: `Open` if more text follows.
+/// The completeness of a text: `Open` if more text follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Open,
     Whole,
 }
 
-/// Redacts keys in a text that arrives in pieces, also keys split between two pieces.
+/// Redacts keys in a text that arrives in pieces. A key may be split between two pieces.
 pub(crate) struct Redactor<'a> {
     secrets: &'a Secrets,
-    /// The possible beginning of a key.
+    /// The text that may be the beginning of a key.
     held: String,
 }
 
 impl Redactor<'_> {
-    /// The text that is safe to show so far.
+    /// Adds a piece of text. Returns the text that is now safe to show.
     pub(crate) fn push(&mut self, text: &str) -> String {
         if self.secrets.values.is_empty() {
             return text.to_owned();
@@ -166,7 +170,7 @@ impl Redactor<'_> {
         shown
     }
 
-    /// The remaining text at the end.
+    /// Ends the text. Returns the remaining text, with keys redacted.
     pub(crate) fn finish(&mut self) -> String {
         self.secrets.redact_text(std::mem::take(&mut self.held))
     }

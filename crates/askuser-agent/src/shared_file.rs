@@ -1,16 +1,16 @@
-//! Changes a file that other programs may write at the same time, without losing their changes.
+//! Changes a file that other programs may write concurrently, without losing their changes.
 //!
 //! The new content is written to a temporary file in the same folder and synced. Then the two files exchange names
 //! atomically. If the old file is not the one that was read, another program has saved meanwhile. The names are then
 //! exchanged back until the last save is in place.
 //!
 //! A program that saves by renaming, as most editors do, never loses a save. A program that writes into the file loses
-//! only writes after the check, because its open file is removed then. If a save cannot be put back, or this process is
-//! killed before, the save stays in the temporary file.
+//! only writes after the check, because its open file is removed then. If a save cannot be put back, it stays in the
+//! temporary file. That also holds if this process is killed before.
 //!
-//! Linux and macOS can exchange two files. On file systems without the call (such as NFS), no file is replaced. Windows
-//! lacks the call. There the file is moved aside and checked, and the new one takes its place. For a moment there is no
-//! file. macOS is not tested.
+//! Linux and macOS can exchange two files. On file systems that cannot, such as NFS, the file is not replaced. Windows
+//! cannot exchange files: there the file is moved aside and checked, and the new file takes its place. For a moment no
+//! file exists at the path. macOS is not tested.
 
 use crate::atomic_file::{FilePermissions, create_temporary, open_folder, prepare, sync};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
@@ -20,23 +20,23 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The state of a file when it was read.
+/// The content and the metadata of a file when it was read.
 #[derive(Clone, Debug)]
 pub struct Original {
-    /// The content.
+    /// The content of the file.
     pub bytes: Vec<u8>,
-    /// The owner and the permissions.
+    /// The owner and the permissions of the file.
     pub metadata: Metadata,
 }
 
 /// The intended change of a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Update<'a> {
-    /// The file must not exist; create it with this content.
+    /// Creates a file with this content. The file must not exist.
     Create(&'a [u8]),
-    /// Replace the content and keep owner and permissions.
+    /// Replaces the content, and keeps the owner and the permissions.
     Replace(&'a Original, &'a [u8]),
-    /// Remove the file.
+    /// Removes the file.
     Remove(&'a Original),
 }
 
@@ -45,18 +45,18 @@ pub enum Update<'a> {
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// Another program saved, removed or created it meanwhile. Its version stays.
+    /// Another program saved, removed or created the file meanwhile. The file of that program stays.
     #[error("it was changed by another program meanwhile")]
     ChangedMeanwhile,
-    /// The change would be unsafe on this file system.
+    /// The file system cannot exchange two files, so the change could lose another program's save.
     #[error("this file system cannot exchange two files, so a save of another program could be lost")]
     CannotExchange,
-    /// Another program saved it meanwhile. That save is not in place, but in the file `kept` beside it.
+    /// Another program saved the file meanwhile. That save is not in place, but in the file `kept` in the same folder.
     #[error(
         "it was saved by another program meanwhile, and that cannot be put back; it is beside it as {kept}: {source}"
     )]
     LeftAside { kept: String, source: io::Error },
-    /// A step failed; the file is unchanged.
+    /// A step failed. The file is unchanged.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -74,7 +74,7 @@ pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Resul
     let temporary = match update {
         Update::Create(content) => prepare(folder, content, FilePermissions::Default)?,
         Update::Replace(original, content) => prepare(folder, content, FilePermissions::LikeOld(&original.metadata))?,
-        // Only its name is used.
+        // The removal needs only the name of the temporary file.
         Update::Remove(_) => create_temporary(folder, FilePermissions::OwnerOnly)?.0,
     };
     let pair = Pair { folder, name, temporary };
@@ -83,7 +83,7 @@ pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Resul
             io::ErrorKind::AlreadyExists => UpdateError::ChangedMeanwhile,
             _ => error.into(),
         }),
-        // Most concurrent changes are found here, before other programs could see our file.
+        // The first check finds most concurrent changes before other programs could see the new file.
         Update::Replace(original, _) | Update::Remove(original) if !pair.is(name, original) => {
             Err(UpdateError::ChangedMeanwhile)
         }
@@ -93,14 +93,14 @@ pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Resul
     pair.settle(done)
 }
 
-/// The place of a file, and a temporary file beside it.
+/// The name of a file in a folder, and a temporary file in the same folder.
 struct Pair<'a> {
     folder: &'a Dir,
     name: &'a OsStr,
     temporary: String,
 }
 
-/// The identity and state of a file, as far as metadata shows them.
+/// The identity and the state of a file, as far as its metadata shows them.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
@@ -111,10 +111,10 @@ struct Identity {
 }
 
 impl Pair<'_> {
-    /// Moves the temporary file into place if that is free.
+    /// Moves the temporary file to the name if no file has that name.
     fn place(&self) -> io::Result<()> {
         match self.move_to_free_place() {
-            // Linking does not replace a file either, but some file systems lack it.
+            // A hard link does not replace a file either. Some file systems have no hard links.
             Err(error) if cannot(&error) => self.link_to_free_place(),
             moved => moved,
         }
@@ -125,7 +125,7 @@ impl Pair<'_> {
         self.folder.remove_file(&self.temporary)
     }
 
-    /// Removes the temporary file, unless it is the only copy of another program's save.
+    /// Removes the temporary file, unless it is the only copy of another program's save. Returns `done`.
     fn settle(&self, done: Result<(), UpdateError>) -> Result<(), UpdateError> {
         if !matches!(done, Err(UpdateError::LeftAside { .. })) {
             let _ = self.folder.remove_file(&self.temporary);
@@ -136,7 +136,7 @@ impl Pair<'_> {
         done
     }
 
-    /// Moves the file out of its place and checks it. The temporary file is then the old file.
+    /// Moves the file to the temporary name and checks it. If another program changed it meanwhile, moves it back.
     fn take_away(&self, original: &Original) -> Result<(), UpdateError> {
         self.folder.rename(self.name, self.folder, &self.temporary).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => UpdateError::ChangedMeanwhile,
@@ -149,15 +149,16 @@ impl Pair<'_> {
         Err(UpdateError::ChangedMeanwhile)
     }
 
-    /// Replaces the file in two steps where names cannot be exchanged, as `ReplaceFileW` with a backup does. It stays
-    /// in this open folder, even if its path leads elsewhere meanwhile. The old file is aside while the new one takes
-    /// its place. A process killed in between leaves it there.
+    /// Replaces the file in two steps on systems that cannot exchange names, as `ReplaceFileW` with a backup does.
+    ///
+    /// Both steps use this open folder, even if the path leads elsewhere meanwhile. The old file has a temporary name
+    /// while the new file takes its place. A process killed in between leaves the old file there.
     #[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
     fn replace_by_moving(&self, original: &Original) -> Result<(), UpdateError> {
         let (aside, _) = create_temporary(self.folder, FilePermissions::OwnerOnly)?;
         let aside = Pair { temporary: aside, ..*self };
         let done = aside.take_away(original).and_then(|()| match self.place() {
-            // A save in between is newer.
+            // Another program has saved in between. Its save is newer, so it stays.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(UpdateError::ChangedMeanwhile),
             Err(error) => aside.place().map_err(|error| aside.left_aside(error)).and(Err(error.into())),
             Ok(()) => Ok(()),
@@ -165,11 +166,11 @@ impl Pair<'_> {
         aside.settle(done)
     }
 
-    /// Whether a file is the one that was read. An unreadable file is not.
+    /// Whether a file has the content and the permissions that were read before. An unreadable file counts as changed.
     fn is(&self, name: &OsStr, original: &Original) -> bool {
         let read = || -> io::Result<Vec<u8>> {
             let mut options = OpenOptions::new();
-            // Only a regular file can match: no link is followed, and a pipe does not block.
+            // Only a regular file can match. Links are not followed, and a pipe does not block.
             options.read(true).follow(FollowSymlinks::No).nonblock(true);
             let file = self.folder.open_with(name, &options)?.into_std();
             let metadata = file.metadata()?;
@@ -208,12 +209,12 @@ impl Pair<'_> {
         if self.is(OsStr::new(&self.temporary), original) {
             return Ok(());
         }
-        // The old file is newer than the one placed, so it goes back. The file that comes out should be the one placed
-        // before. Any other file is newer still.
+        // The old file is newer than the placed file, so the names are exchanged back. If the exchange returns another
+        // file than the placed one, that file is newer still.
         loop {
             let newest = self.identity().map_err(|error| self.left_aside(error))?;
             match exchange() {
-                // The file was removed after it was placed, so there is no file to exchange with.
+                // The placed file was removed meanwhile, so the old file moves to the free name.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match self.place() {
                     Err(error) => return Err(self.left_aside(error)),
                     Ok(()) => return Err(UpdateError::ChangedMeanwhile),
@@ -239,7 +240,7 @@ impl Pair<'_> {
         rustix::fs::renameat_with(self.folder, &self.temporary, self.folder, self.name, flags).map_err(io::Error::from)
     }
 
-    /// The identity of the temporary file.
+    /// Returns the identity of the temporary file.
     fn identity(&self) -> io::Result<Identity> {
         use cap_fs_ext::MetadataExt;
         let metadata = self.folder.symlink_metadata(&self.temporary)?;
@@ -259,7 +260,7 @@ impl Pair<'_> {
     }
 }
 
-/// Whether the system or the file system lacks the call.
+/// Whether an error means that the system or the file system lacks the operation.
 fn cannot(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-/// A folder with a file in it.
+/// A folder with one file for a test.
 struct Fixture {
     folder: tempfile::TempDir,
     dir: Dir,
@@ -32,7 +32,7 @@ impl Fixture {
         Original { bytes: fs::read(self.path("file")).unwrap(), metadata: self.path("file").metadata().unwrap() }
     }
 
-    /// As an editor saves.
+    /// Saves content as an editor does: it writes a new file and renames it.
     fn save(&self, content: &str) {
         fs::write(self.path("theirs"), content).unwrap();
         fs::rename(self.path("theirs"), self.path("file")).unwrap();
@@ -51,7 +51,7 @@ impl Fixture {
         names
     }
 
-    /// Replaces the file, with what others do before each exchange, the first included.
+    /// Replaces the file. Calls `others` before each exchange, with the number of earlier exchanges.
     #[cfg(unix)]
     fn replace_while(&self, original: &Original, others: &mut dyn FnMut(usize)) -> Result<(), UpdateError> {
         let temporary = prepare(&self.dir, b"ours", FilePermissions::LikeOld(&original.metadata)).unwrap();
@@ -96,7 +96,7 @@ fn a_file_that_was_changed_made_or_removed_meanwhile_stays_as_it_is() {
     assert_eq!(fixture.names(), [""; 0]);
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn a_mode_that_was_changed_meanwhile_is_not_changed_back() {
@@ -107,7 +107,7 @@ fn a_mode_that_was_changed_meanwhile_is_not_changed_back() {
     assert_eq!(fixture.path("file").metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-// Only rustix for Linux makes pipes.
+// This test creates pipes with rustix, which only supports that on Linux.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_no_file_any_more_is_neither_replaced_nor_waited_for() {
@@ -125,7 +125,7 @@ fn what_is_no_file_any_more_is_neither_replaced_nor_waited_for() {
     assert_eq!(fixture.names(), ["elsewhere", "file"]);
 }
 
-// Windows exchanges no files.
+// Windows cannot exchange files.
 #[cfg(unix)]
 #[test]
 fn a_save_in_the_last_moment_goes_back_to_its_place() {
@@ -139,7 +139,7 @@ fn a_save_in_the_last_moment_goes_back_to_its_place() {
     assert_eq!((fixture.text().as_str(), fixture.names()), ("theirs", vec!["file".to_owned()]));
 }
 
-// Windows exchanges no files.
+// Windows cannot exchange files.
 #[cfg(unix)]
 #[test]
 fn of_saves_between_the_exchanges_the_last_one_stays_however_many_there_are() {
@@ -156,12 +156,12 @@ fn of_saves_between_the_exchanges_the_last_one_stays_however_many_there_are() {
     }
 }
 
-// Windows exchanges no files.
+// Windows cannot exchange files.
 #[cfg(unix)]
 #[test]
 fn what_was_written_into_the_file_itself_before_the_look_stays() {
     let fixture = Fixture::new("old");
-    // Into the old file at first, into ours that is in its place then.
+    // The first write goes into the old file, the second into the new file that is in its place by then.
     for writes in 1..3 {
         let done = fixture.replace_while(&fixture.original(), &mut |exchanges| {
             if exchanges < writes {
@@ -174,7 +174,7 @@ fn what_was_written_into_the_file_itself_before_the_look_stays() {
     }
 }
 
-// Windows exchanges no files.
+// Windows cannot exchange files.
 #[cfg(unix)]
 #[test]
 fn a_save_survives_that_the_file_is_removed_before_it_is_put_back() {
@@ -187,7 +187,7 @@ fn a_save_survives_that_the_file_is_removed_before_it_is_put_back() {
     assert_eq!((fixture.text().as_str(), fixture.names()), ("theirs", vec!["file".to_owned()]));
 }
 
-// Windows exchanges no files.
+// Windows cannot exchange files.
 #[cfg(unix)]
 #[test]
 fn a_save_that_cannot_be_put_back_is_kept_and_named() {
@@ -206,7 +206,7 @@ fn a_save_that_cannot_be_put_back_is_kept_and_named() {
     assert_eq!(fs::read_to_string(fixture.path(&kept)).unwrap(), "theirs");
 }
 
-// Windows exchanges no files.
+// Windows cannot exchange files.
 #[cfg(unix)]
 #[test]
 fn where_files_cannot_be_exchanged_nothing_is_written() {
@@ -262,28 +262,28 @@ fn a_file_that_is_moved_aside_is_replaced_or_comes_back() {
     assert_eq!(fixture.names(), [""; 0]);
 }
 
-// Windows refuses to rename what is open at that moment.
+// Windows cannot rename a file that is open.
 #[cfg(unix)]
 #[test]
 fn no_save_by_renaming_is_lost_while_the_file_is_replaced_all_the_time() {
     saves_survive(|pair, original| pair.replace(original));
 }
 
-// Windows refuses to rename what is open at that moment.
+// Windows cannot rename a file that is open.
 #[cfg(unix)]
 #[test]
 fn no_save_by_renaming_is_lost_while_the_file_is_moved_aside_all_the_time() {
     saves_survive(|pair, original| pair.replace_by_moving(original));
 }
 
-/// Saves in one thread, changes in another, without the sync and the first look, so that they meet often. After each save
-/// the file begins with it, at the latest when it was put back.
+/// Saves in one thread and changes the file in another, without the sync and the first check, so that they often
+/// collide. After each save, the file must begin with that save, possibly after it was put back.
 #[cfg(unix)]
 fn saves_survive(replace: fn(&Pair<'_>, &Original) -> Result<(), UpdateError>) {
     let fixture = Fixture::new("save 0 ");
     let is_over = AtomicBool::new(false);
     let change = || {
-        // Only this thread moves it aside.
+        // Only this thread moves the file aside.
         let original = fixture.original();
         let (temporary, mut file) = create_temporary(&fixture.dir, FilePermissions::Default).unwrap();
         let pair = Pair { folder: &fixture.dir, name: OsStr::new("file"), temporary };
@@ -291,7 +291,7 @@ fn saves_survive(replace: fn(&Pair<'_>, &Original) -> Result<(), UpdateError>) {
         io::Write::write_all(&mut file, &[start, b"+"].concat()).unwrap();
         let done = replace(&pair, &original);
         let _ = fixture.dir.remove_file(&pair.temporary);
-        // Two saves at once, of which the older one stays beside the file.
+        // Two saves may happen at once. The older one then stays beside the file.
         let is_left_aside = matches!(done, Err(UpdateError::LeftAside { .. }));
         assert!(done.is_ok() || is_changed(&done) || is_left_aside, "{done:?}");
         u32::from(done.is_ok())

@@ -1,14 +1,14 @@
-//! Skips calls after one that ended without the person's answer or permission, also in a subagent. The later calls of
-//! its message and of the messages above it do not start.
+//! Skips calls after a call that ended without the person's answer or permission. That call may belong to a subagent.
+//! The later calls of its message do not start, nor do those of the messages above.
 //!
-//! The later calls of a message see the reason in their conversation. Concurrent subagents know only their own
-//! conversation, so they read it from the transcript, also after a crash.
+//! The later calls of a message find the reason in their conversation. Concurrent subagents know only their own
+//! conversation, so they read the reason from the transcript. That also works after a crash.
 
 use crate::agent_context::Shared;
 use crate::transcript::Halt;
 
 impl Halt {
-    /// The result of a skipped call, as the model reads it.
+    /// Returns the result of a skipped call, as the model reads it.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Halt::NotAnswered => {
@@ -24,7 +24,7 @@ impl Halt {
         }
     }
 
-    /// The result of a subagent's call that was skipped because of an event outside its conversation.
+    /// Returns the result of a subagent's call that was skipped because of a call outside the subagent.
     pub(crate) fn words_in_a_task(self) -> &'static str {
         match self {
             Halt::NotAnswered | Halt::NotAsked => {
@@ -39,7 +39,8 @@ impl Halt {
 }
 
 impl Shared {
-    /// The result of a call that was skipped because of a call beside it, or beside its task.
+    /// Returns the result of a call that must be skipped; `None` if it may run. The reason is an earlier call of its
+    /// message, or of a message above.
     pub(crate) fn halted_beside(&self, call: &str) -> Option<&'static str> {
         let path = self.path(call);
         self.transcript.halts().into_iter().find_map(|(other, halt, _)| {
@@ -48,20 +49,20 @@ impl Shared {
         })
     }
 
-    /// The halts in the subagent that a call started, with their results.
+    /// Returns the halts in the subagent that a call started, each with the result of its call.
     pub(crate) fn halts_below(&self, call: &str) -> impl Iterator<Item = (Halt, Option<String>)> {
         let path = self.path(call);
         let halts = self.transcript.halts().into_iter();
         halts.filter(move |(other, ..)| other.starts_with(&path)).map(|(_, halt, words)| (halt, words))
     }
 
-    /// The questions and answers of a subagent that did not finish. Only the subagent has read them.
+    /// Returns the questions and answers of an unfinished subagent as text. Only the subagent has read them so far.
     pub(crate) fn answers_below(&self, call: &str) -> String {
         let outcomes = self.transcript.outcomes_below(&self.path(call));
         outcomes.iter().map(|words| format!("\n\nAsked in this task:\n{words}")).collect()
     }
 
-    /// A call with the tasks that contain it.
+    /// Returns the id of a call, preceded by the ids of the calls whose subagents contain it.
     pub(crate) fn path(&self, call: &str) -> Vec<String> {
         self.tasks.iter().cloned().chain([call.to_owned()]).collect()
     }

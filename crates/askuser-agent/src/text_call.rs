@@ -1,23 +1,23 @@
-//! Detects a tool call that a model wrote as text because its server does not parse calls. It does not run.
+//! Detects a tool call that a model wrote as text because its server does not parse calls. Such a call does not run.
 
 use crate::tool::Registry;
 use serde_json::Value;
 
-/// The hint for the model.
+/// The message that tells the model about the mistake.
 pub(crate) const HINT: &str = "[Not from the user: your last message holds a tool call as text. It was not run. Call tools only \
                                through the tool interface, or answer in words.]";
 
-/// The notice for the person.
+/// The notice that tells the person about the mistake.
 pub(crate) const NOTICE: &str = "the model wrote a tool call as text, which was not run; it was told so";
 
-/// The error if the model repeats it.
+/// The error if the model repeats the mistake.
 pub(crate) const FAILURE: &str = "the model writes its tool calls as text, and none was run: start its server with tool calls \
                                   (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or choose another model";
 
-/// The marks that servers leave before a call in the text.
+/// The marks that servers leave in the text before a call.
 const MARKS: [&str; 4] = ["<tool_call>", "<function_call>", "<|tool_call|>", "[TOOL_CALLS]"];
 
-/// Whether a text is, or ends with, a call of one of these tools.
+/// Whether a text is a call of one of these tools, or ends with one.
 pub(crate) fn is_call(text: &str, tools: &Registry) -> bool {
     let text = text.trim();
     let marked = MARKS.iter().filter_map(|mark| text.split_once(mark)).map(|(_, after)| after);
@@ -29,7 +29,7 @@ pub(crate) fn is_call(text: &str, tools: &Registry) -> bool {
     marked.chain(fenced).chain([text]).any(|part| begins_with_call(part, tools)) || has_function(text)
 }
 
-/// Whether a text begins with JSON, perhaps after the name of a language, that is a call.
+/// Whether a text begins with a call in JSON. The name of a language may precede the JSON.
 fn begins_with_call(text: &str, tools: &Registry) -> bool {
     let json = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c.is_whitespace());
     let first = serde_json::Deserializer::from_str(json).into_iter::<Value>().next();

@@ -1,5 +1,7 @@
-//! Deserialises the input of a tool call. Every error names the field, the fact and the limit, so that the model can
-//! correct itself. Tools report other limits in the same form.
+//! Deserialises the input of a tool call.
+//!
+//! An error names the field, its value and the limit, so that the model can correct itself. Tools report other limits
+//! in the same form.
 
 use crate::message::ToolCall;
 use crate::tool::ToolResult;
@@ -12,7 +14,7 @@ const MAX_FACT_CHARS: usize = 100;
 
 // ---- optional fields, in the forms that local models write ----
 
-/// Reads an optional number. A number in a string counts; blank text and 0 mean the default.
+/// Reads an optional number. A string with a number counts as a number. Blank text and 0 mean the default.
 pub(crate) fn number<'de, D: Deserializer<'de>>(field: D) -> Result<Option<u64>, D::Error> {
     let expected = "a whole number of at least 0";
     let number = match field.deserialize_any(Written(expected))? {
@@ -25,7 +27,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(field: D) -> Result<Option<u64>,
     Ok(Some(number).filter(|number| *number > 0))
 }
 
-/// Reads an optional boolean, also from a string.
+/// Reads an optional boolean. A string with `true` or `false` counts as a boolean.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(field: D) -> Result<Option<bool>, D::Error> {
     let expected = "true or false";
     match field.deserialize_any(Written(expected))? {
@@ -42,7 +44,7 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(field: D) -> Result<Option<&'de st
     Ok(Option::<&str>::deserialize(field)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// Reads a value of an enum. Blank text means the default.
+/// Reads an optional value of an enum. Blank text means the default.
 pub(crate) fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     text(field)?.map(|word| T::deserialize(word.into_deserializer())).transpose()
 }
@@ -58,7 +60,7 @@ fn not<E: de::Error>(unexpected: Unexpected<'_>, expected: &str) -> E {
     E::invalid_type(unexpected, &expected)
 }
 
-/// The expected values.
+/// A visitor that accepts all forms. Its text describes the expected values.
 struct Written(&'static str);
 
 impl<'de> Visitor<'de> for Written {
@@ -86,10 +88,11 @@ impl<'de> Visitor<'de> for Written {
 }
 
 impl ToolCall {
-    /// Reads the input, as in the example of [`Tool`](crate::Tool). The type may borrow its strings from the call.
+    /// Deserialises the input, as in the example of [`Tool`](crate::Tool). The type may borrow its strings from the
+    /// call.
     ///
     /// # Errors
-    /// If the input does not fit the type. The result names the field, the fact and the limit.
+    /// If the input does not fit the type. The result names the field, its value and the limit.
     pub fn typed_input<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolResult> {
         match &self.input {
             Value::Object(_) => {}
@@ -103,12 +106,15 @@ impl ToolCall {
         })
     }
 
-    /// The result for an invalid input: `field` is `fact`, and `limit` is the rule.
+    /// Creates the result for an invalid input. `fact` says what `field` is, and `limit` says what it must be.
     pub fn invalid_input(&self, field: &str, fact: &str, limit: &str) -> ToolResult {
         ToolResult::error(format!("Invalid {} input; nothing was done. {field}: {fact}, {limit}", self.name))
     }
 
-    /// `text`, unless it has more characters.
+    /// Returns `text`.
+    ///
+    /// # Errors
+    /// If the text has more than `max` characters. `instead` ends the message.
     pub(crate) fn at_most<'a>(
         &self,
         field: &str,
@@ -123,14 +129,17 @@ impl ToolCall {
         Err(self.invalid_input(field, &format!("{chars} characters"), &format!("at most {max}{instead}")))
     }
 
-    /// `text`, unless it is blank.
+    /// Returns `text`.
+    ///
+    /// # Errors
+    /// If the text is blank.
     pub(crate) fn non_blank<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolResult> {
         if text.trim().is_empty() { Err(self.invalid_input(field, "blank", "must say something")) } else { Ok(text) }
     }
 }
 
-/// Field, fact and limit from an error of serde: "invalid type: FACT, expected LIMIT", "unknown variant `FACT`,
-/// expected LIMIT", "missing field `NAME`". Other texts stay unchanged.
+/// Splits an error of serde into field, fact and limit. The formats are "invalid type: FACT, expected LIMIT", "unknown
+/// variant `FACT`, expected LIMIT" and "missing field `NAME`". Other texts stay unchanged.
 fn explain(path: &str, message: &str) -> (String, String, String) {
     if let Some(name) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         let field = if path == "." { name.to_owned() } else { format!("{path}.{name}") };
@@ -146,7 +155,7 @@ fn explain(path: &str, message: &str) -> (String, String, String) {
         "sequence" => "an array",
         other => other,
     };
-    // serde quotes strings in full.
+    // serde quotes strings in full, so the text is shortened.
     let fact: String = fact.chars().filter(|c| *c != '`').take(MAX_FACT_CHARS).collect();
     let expected = match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of at least 0",

@@ -1,7 +1,8 @@
-//! The log of a session: an append-only file with one JSON object per line, each written before it takes effect.
+//! The transcript of a session. It is an append-only file with one JSON object per line. Each line is written before
+//! its event takes effect.
 //!
-//! A process may be killed at any byte. Every complete line is read back. [`History`] then finds the next step, as in
-//! the running loop, so there is only one way to continue.
+//! A process may be killed at any byte. Every complete line is read back. Then [`History`] finds the next step, as in
+//! the running loop. So a resume and the running loop share one code path.
 
 mod entry;
 mod history;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The log of a session. Clones write to the same file.
+/// The transcript of a session. Clones write to the same file.
 ///
 /// ```
 /// use askuser_agent::{Agent, Script, Transcript};
@@ -54,24 +55,24 @@ struct Inner {
     id: String,
     cwd: PathBuf,
     file: Option<(PathBuf, File)>,
-    /// The lines read when it was opened.
+    /// The lines that were read when the transcript was opened.
     read_back: Vec<Line>,
-    /// The entries that open calls may need.
+    /// The entries that open calls may need later.
     open: Vec<Line>,
     mode: Option<PermissionMode>,
     model: Option<RecordedModel>,
 }
 
-/// A session in a folder.
+/// A stored session, as [`Transcript::list`] shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// The id.
+    /// The id of the session.
     pub id: String,
-    /// The working folder.
+    /// The working folder of the session.
     pub cwd: PathBuf,
-    /// The person's first message.
+    /// The first message of the person.
     pub opening: String,
-    /// The time of the last entry.
+    /// The time when the file was last changed.
     pub changed: SystemTime,
 }
 
@@ -91,12 +92,12 @@ pub enum TranscriptError {
 }
 
 impl Transcript {
-    /// A transcript in memory.
+    /// Creates a transcript that is only in memory.
     pub fn in_memory() -> Transcript {
         Transcript::from(Inner { id: new_id(), ..Inner::default() })
     }
 
-    /// Creates a session's transcript in a folder, which is created if necessary.
+    /// Creates the transcript of a new session in a folder. Creates the folder if necessary.
     pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
         regular_file::make_private_folder(folder)
             .map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
@@ -107,7 +108,7 @@ impl Transcript {
             Err(source) => return Err(TranscriptError::File { path, source }),
         };
         remove_leftovers(folder);
-        // A file that was just created belongs to no other session.
+        // The lock always succeeds, because no other process knows the new file.
         take(&file);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
@@ -115,12 +116,12 @@ impl Transcript {
         let transcript = Transcript::from(Inner { id, cwd: cwd.to_owned(), file, ..Inner::default() });
         transcript.append(&[], &entry)?;
         transcript.sync()?;
-        // The name must survive, too. Some systems cannot sync a folder; the file matters most.
+        // The file's name must survive a crash, too. Some systems cannot sync a folder, so errors are ignored.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
         Ok(transcript)
     }
 
-    /// Opens a session's transcript to continue it.
+    /// Opens the transcript of a session in order to continue it.
     pub fn open(folder: &Path, id: &str) -> Result<Transcript, TranscriptError> {
         let (path, mut file, bytes) = read_file(folder, id)?;
         let failed = |source| TranscriptError::File { path: path.clone(), source };
@@ -132,14 +133,14 @@ impl Transcript {
         lines.extend(last);
         let cwd = match lines.first() {
             Some(Line { entry: Entry::Session { id: own, cwd, .. }, .. }) if own == id => cwd.clone(),
-            // Its questions have keys with the other name, so their answers would not be found.
+            // The keys of its questions contain the other id, so their answers would not be found.
             Some(Line { entry: Entry::Session { .. }, .. }) => {
                 return Err(damaged(1, "begins a session of another name".into()));
             }
             _ => return Err(damaged(1, "does not begin a session".into())),
         };
-        // The repair waits until the file is known to be a transcript. A partial last line was being written when the
-        // process died and has not taken effect.
+        // The file is repaired only now, when it is known to be a transcript. A partial last line has not taken effect,
+        // because the process died while writing it.
         if lacks_only_its_end {
             file.write_all(b"\n").map_err(failed)?;
         } else if whole < bytes.len() {
@@ -150,7 +151,7 @@ impl Transcript {
         Ok(Transcript::from(Inner { read_back: lines, ..inner }))
     }
 
-    /// The sessions in a folder, newest first.
+    /// Returns the sessions in a folder, newest first.
     pub fn list(folder: &Path) -> Vec<Session> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut sessions: Vec<Session> = entries.filter_map(|entry| session(&entry.path())).collect();
@@ -158,22 +159,23 @@ impl Transcript {
         sessions
     }
 
-    /// The id of the session.
+    /// Returns the id of the session.
     pub fn id(&self) -> String {
         self.inner().id.clone()
     }
 
-    /// The working folder of the session.
+    /// Returns the working folder of the session.
     pub fn cwd(&self) -> PathBuf {
         self.inner().cwd.clone()
     }
 
-    /// The path of the file, if there is one.
+    /// Returns the path of the file; `None` if the transcript is only in memory.
     pub fn path(&self) -> Option<PathBuf> {
         self.inner().file.as_ref().map(|(path, _)| path.clone())
     }
 
-    /// Appends an entry. It survives a crash of the process at once, and of the machine after [`Transcript::sync`].
+    /// Appends an entry. The entry survives a crash of the process immediately, and a crash of the machine after
+    /// [`Transcript::sync`].
     pub(crate) fn append(&self, tasks: &[String], entry: &Entry) -> Result<(), TranscriptError> {
         let mut inner = self.inner();
         let line = Line { at: now(), tasks: tasks.to_vec(), entry: entry.clone() };
@@ -183,7 +185,7 @@ impl Transcript {
             bytes.push(b'\n');
             let before = file.stream_position().map_err(failed)?;
             file.write_all(&bytes).map_err(|source| {
-                // A partial line would corrupt the next one.
+                // A partial line would corrupt the next line.
                 let _ = file.set_len(before).and_then(|()| file.seek(io::SeekFrom::End(0)));
                 failed(source)
             })?;
@@ -194,7 +196,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Returns once all entries are on disk.
+    /// Waits until all entries are on disk.
     pub(crate) fn sync(&self) -> Result<(), TranscriptError> {
         #[cfg(test)]
         tests::UNSYNCED.set(0);
@@ -206,7 +208,7 @@ impl Transcript {
         }
     }
 
-    /// The conversation as read back; the current one for a subagent.
+    /// Returns the conversation of the main agent as it was read back, or the current conversation of a subagent.
     pub(crate) fn history(&self, tasks: &[String]) -> History {
         let mut history = History::default();
         let inner = self.inner();
@@ -221,7 +223,8 @@ impl Transcript {
         history
     }
 
-    /// The files that the model had read and written at the opening; the current ones for a subagent.
+    /// Returns the files that the main agent's model had seen when the transcript was opened, or the current files of a
+    /// subagent.
     pub(crate) fn seen_files(&self, tasks: &[String]) -> SeenFiles {
         let inner = self.inner();
         let lines = if tasks.is_empty() { &inner.read_back } else { &inner.open };
@@ -234,12 +237,12 @@ impl Transcript {
         ))
     }
 
-    /// The last question of an open call, and its outcome.
+    /// Returns the last question of an open call with its outcome; `None` if the call has asked no such question.
     pub(crate) fn question(&self, tasks: &[String], call: &str, purpose: Purpose) -> Option<RecordedQuestion> {
         RecordedQuestion::find(&self.inner().open, tasks, call, purpose)
     }
 
-    /// The unanswered questions in the order in which they were asked.
+    /// Returns the unanswered questions, in the order in which they were asked.
     pub fn pending(&self) -> Vec<Request> {
         let inner = self.inner();
         let open = &inner.open;
@@ -264,12 +267,12 @@ impl Transcript {
         self.inner().open.iter().any(|line| started(line) && line.tasks == tasks)
     }
 
-    /// Whether an open call, or its subagent, was shown to the person or has started.
+    /// Whether an open call or its subagent has asked the person or has started to act.
     pub(crate) fn has_asked_or_started(&self, tasks: &[String], call: &str) -> bool {
         self.has(tasks, call, |entry| matches!(entry, Entry::Asked { .. } | Entry::Started { .. }))
     }
 
-    /// Whether an open call, or its subagent, has started. A request for permission is no start.
+    /// Whether an open call or its subagent has begun. A request for permission does not count.
     pub(crate) fn has_begun(&self, tasks: &[String], call: &str) -> bool {
         self.has(tasks, call, Entry::begins_call)
     }
@@ -284,7 +287,8 @@ impl Transcript {
         })
     }
 
-    /// The outcomes of questions that the subagent of an open call asked, as its model would have read them.
+    /// Returns the outcomes of the questions that the subagent of an open call asked, as the subagent's model would
+    /// read them.
     pub(crate) fn outcomes_below(&self, call: &[String]) -> Vec<String> {
         let open = &self.inner().open;
         let outcomes = open.iter().filter(|line| line.tasks.starts_with(call)).filter_map(|line| match &line.entry {
@@ -296,7 +300,8 @@ impl Transcript {
         outcomes.collect()
     }
 
-    /// The calls that halted their siblings: the tasks that contain them, and their results.
+    /// Returns the calls that halted later calls: the path of each call, the reason, and its result. The result is
+    /// `None` if only the answer was recorded.
     pub(crate) fn halts(&self) -> Vec<(Vec<String>, Halt, Option<String>)> {
         let inner = self.inner();
         let open = &inner.open;
@@ -305,14 +310,14 @@ impl Transcript {
                 let path = if line.tasks.is_empty() { vec![id.clone()] } else { line.tasks.clone() };
                 Some((path, (*halt)?, Some(format!("{name}: {}", result.output))))
             }
-            // The interruption may have come before the result.
+            // An interruption may have come before the result was recorded.
             Entry::Outcome { id, purpose, .. } if !line.tasks.is_empty() => {
                 let recorded = RecordedQuestion::find(open, &line.tasks, id, *purpose)?;
                 Some((line.tasks.clone(), recorded.halt(*purpose)?, None))
             }
             _ => None,
         };
-        // An invalid input concerns its own message alone.
+        // A question that could not be asked concerns only its own message.
         open.iter().filter_map(halt).filter(|(_, halt, _)| *halt != Halt::NotAsked).collect()
     }
 
@@ -320,7 +325,7 @@ impl Transcript {
         self.inner().mode
     }
 
-    /// The model of the last response; `None` for a script.
+    /// Returns the model of the last response; `None` if none was recorded, as for a script.
     pub fn model(&self) -> Option<RecordedModel> {
         self.inner().model.clone()
     }
@@ -332,21 +337,21 @@ impl Transcript {
 
 impl Inner {
     /// Keeps the state that an open call needs after an interruption, even without a restart. That is its start, its
-    /// questions and answers, its halts, and its subagent's entries. The result of the call deletes it.
+    /// questions and answers, its halts, and the entries of its subagent. The result of the call removes this state.
     fn remember(&mut self, line: &Line) {
         let is_main = line.tasks.is_empty();
         match &line.entry {
             Entry::Result { id, .. } => {
                 let subagent: Vec<String> = line.tasks.iter().chain([id]).cloned().collect();
                 self.open.retain(|other| {
-                    // Whether a subagent has started work matters while its call is open.
+                    // The entries of a subagent stay until its own call has ended.
                     let own = is_main && other.tasks.is_empty() && other.entry.call() == Some(id);
                     !own && !other.tasks.starts_with(&subagent)
                 });
             }
-            // These end every open call.
+            // `User`, `Interrupted` and `Cleared` end every open call.
             Entry::User { .. } | Entry::Interrupted | Entry::Cleared if is_main => self.open.clear(),
-            // The model has read the results of the previous message.
+            // The model has read the results of the previous message, so they are no longer needed.
             Entry::Assistant { .. } if is_main => {
                 self.open.retain(|other| !matches!(other.entry, Entry::Result { .. }));
             }
@@ -367,12 +372,12 @@ impl From<Inner> for Transcript {
     }
 }
 
-/// The file of a session. An id is a name, not a path.
+/// Returns the path of a session's file; `None` if the id is not a plain file name.
 fn session_path(folder: &Path, id: &str) -> Option<PathBuf> {
     (!id.is_empty() && !id.contains(['/', '\\', '.'])).then(|| folder.join(format!("{id}.jsonl")))
 }
 
-/// Opens and locks the file of a session, and reads it.
+/// Opens, locks and reads the file of a session.
 fn read_file(folder: &Path, id: &str) -> Result<(PathBuf, File, Vec<u8>), TranscriptError> {
     let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
     let path = session_path(folder, id).ok_or_else(missing)?;
@@ -391,7 +396,7 @@ fn read_file(folder: &Path, id: &str) -> Result<(PathBuf, File, Vec<u8>), Transc
     }
 }
 
-/// Deletes the files beside sessions that no longer exist: replaced contents, long outputs, and typed text.
+/// Deletes the files of sessions that no longer exist: replaced contents, long outputs, and typed text.
 fn remove_leftovers(folder: &Path) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let _ = match path.extension().and_then(|end| end.to_str()) {
@@ -403,10 +408,10 @@ fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// Locks a file for this process; `false` if another process has it. On a file system without locks the session works
-/// without.
+/// Locks a file for this process. Returns `false` if another process has locked it. On a file system without locks, the
+/// session works without a lock.
 fn take(file: &File) -> bool {
-    // A killed process that was about to run a command holds the lock a moment longer.
+    // A process that was killed while starting a command holds the lock a moment longer, so this retries.
     let is_free = |attempt: u64| {
         std::thread::sleep(Duration::from_millis(attempt * 10));
         !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
@@ -438,8 +443,8 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// A new id. Ids sort by time, and a random part distinguishes concurrent ones. The id is part of question keys, and
-/// two questions with one key would share an answer.
+/// Returns a new id. Ids sort by time, and a random part distinguishes concurrent ids. Ids must be unique, because they
+/// are part of question keys. Two questions with the same key would share an answer.
 fn new_id() -> String {
     let chance = RandomState::new().build_hasher().finish();
     format!("{:011x}-{:08x}", now(), chance as u32)

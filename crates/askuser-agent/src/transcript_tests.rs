@@ -1,5 +1,5 @@
-//! What is on the disk before a person is asked or anything acts: a machine that fails must not forget it. And what is kept in
-//! memory, and how long.
+//! The entries that are on disk before a person is asked or a tool acts, because the machine may fail. Also the entries
+//! that are kept in memory, and for how long.
 
 use super::*;
 use crate::{
@@ -11,11 +11,11 @@ use serde_json::json;
 use std::cell::Cell;
 
 thread_local! {
-    /// How many entries this thread has written since the last sync.
+    /// The number of entries that this thread has written since the last sync.
     pub(super) static UNSYNCED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What was not yet on the disk when this was about to happen.
+/// The events, each with the number of entries that were not yet on disk at that time.
 type Log = Arc<Mutex<Vec<(String, usize)>>>;
 
 fn note(log: &Log, what: String) {
@@ -39,7 +39,7 @@ impl Tool for Act {
     }
 }
 
-/// Takes the first option of everything.
+/// Chooses the first option of every question.
 struct Person(Log);
 
 impl Asker for Person {
@@ -81,7 +81,7 @@ async fn what_is_asked_and_what_is_about_to_act_is_on_the_disk_first() {
     assert_eq!(noted(PermissionMode::Ask).await, asks);
 }
 
-/// What is remembered of calls: `TASK/CALL`.
+/// Returns the remembered calls that have started, as `TASK/CALL`.
 fn remembered(transcript: &Transcript) -> Vec<String> {
     let name = |line: &Line| match &line.entry {
         Entry::Started { id } => Some(line.tasks.iter().chain([id]).cloned().collect::<Vec<_>>().join("/")),
@@ -134,7 +134,7 @@ fn the_conversation_that_was_read_back_is_not_forgotten() {
     assert_eq!(transcript.replay(), read_back);
 }
 
-// Windows has no such pipes.
+// Windows has no named pipes in folders.
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_place_of_a_session_hangs_neither_the_list_nor_a_search_nor_taking_it_up() {

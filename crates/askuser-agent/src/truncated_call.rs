@@ -1,12 +1,13 @@
-//! A tool call that the output limit truncated. It does not run. Its result asks the model to split it.
+//! Results for tool calls that are incomplete because of the output limit. Such a call does not run. The result asks
+//! the model to split it.
 
 use crate::event::FailureKind;
 use crate::tool::{Stop, ToolResult};
 
-/// The number of truncated calls in a row after which the turn fails. A later one would not succeed either.
+/// The number of consecutive truncated calls after which the turn fails. A further call would not succeed either.
 const MAX_IN_A_ROW: usize = 3;
 
-/// The result of a truncated call. `tokens` is the size of the response, if known.
+/// Returns the result of a truncated call. `tokens` is the size of the response, or 0 if it is unknown.
 pub(crate) fn result(tokens: u64) -> ToolResult {
     let limit = if tokens > 0 { format!(" of {tokens} tokens") } else { String::new() };
     let words = format!(
@@ -16,7 +17,7 @@ pub(crate) fn result(tokens: u64) -> ToolResult {
     ToolResult::without_end("not run: cut off at the output limit", words)
 }
 
-/// Fails if the last calls were all truncated.
+/// Fails if the last calls were all truncated. `in_a_row` is their number.
 pub(crate) fn check_progress(in_a_row: usize) -> Result<(), Stop> {
     if in_a_row < MAX_IN_A_ROW {
         return Ok(());

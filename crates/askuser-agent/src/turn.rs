@@ -1,4 +1,5 @@
-//! The loop: derive the next step from the conversation, do it, and record it, until it is the person's turn.
+//! The loop of a turn. It derives the next step from the conversation, performs it and records it, until the person has
+//! to send a message.
 
 use crate::agent::Agent;
 use crate::agent_context::{MAX_PAUSE, Retries, Shared};
@@ -20,7 +21,7 @@ use futures_util::stream::StreamExt;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The maximum size of a response, more than any response needs.
+/// The maximum size of a response. No normal response is as long.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 pub(crate) async fn drive<'a>(
@@ -40,7 +41,7 @@ pub(crate) async fn drive<'a>(
 /// Summarises the conversation at the person's request.
 pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: EventSender, abort: CancellationToken) {
     let ended = compaction::compact(agent, Tail::Kept, wish.as_deref(), &events, &abort).await;
-    // A stop here affected only the summary.
+    // A stop by the person has stopped only the summary.
     events.send(ended.map_or_else(AgentEvent::from, |()| AgentEvent::Done { text: String::new() }));
 }
 
@@ -56,7 +57,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSend
     }
 }
 
-/// Withdraws the open questions of a stopped turn. Their answers are no longer needed.
+/// Withdraws the open questions of a stopped turn, because their answers are no longer needed.
 fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     let shared = &agent.shared;
     if let Some(asker) = &shared.asker {
@@ -106,22 +107,25 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
     }
 }
 
-/// A response so far.
+/// The part of a response that has arrived.
 #[derive(Default)]
 struct Response {
     content: Vec<Block>,
     text: String,
     usage: Usage,
-    /// Its size in bytes.
+    /// The size of the response in bytes.
     size: usize,
-    /// Whether the token limit truncated its text.
+    /// Whether the token limit truncated the text.
     is_truncated: bool,
-    /// The last call, if it was truncated.
+    /// The last call if the token limit truncated it; `None` otherwise.
     truncated_call: Option<ToolCall>,
 }
 
 impl Response {
-    /// Adds to the size, which is bounded so that an endless response cannot fill the memory.
+    /// Adds to the size of the response. The size is limited, so that an endless response cannot fill the memory.
+    ///
+    /// # Errors
+    /// If the response becomes too long.
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.size += bytes;
         if self.size > MAX_RESPONSE_BYTES {
@@ -131,7 +135,7 @@ impl Response {
         Ok(())
     }
 
-    /// Ends the current text. White space alone is no text.
+    /// Ends the current text. A text of only white space is dropped.
     fn close_text(&mut self, events: &EventSender) {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() {
@@ -140,7 +144,7 @@ impl Response {
         }
     }
 
-    /// Emits the texts, which are now final.
+    /// Emits the texts of the response, which are now final.
     fn tell_texts(&self, events: &EventSender) {
         for block in &self.content {
             if let Block::Text { text } = block {
@@ -152,7 +156,7 @@ impl Response {
 
 enum Answer {
     Whole,
-    /// The last call was truncated.
+    /// The output limit truncated the last call.
     CutOff,
 }
 
@@ -173,7 +177,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 response.close_text(events);
                 response.tell_texts(events);
                 events.send(AgentEvent::Usage { usage: response.usage });
-                // An empty response is no answer.
+                // A response without text and calls is not an answer, so the request is repeated once.
                 if response.content.iter().all(|block| matches!(block, Block::Opaque { .. })) {
                     if !std::mem::replace(&mut asked_again, true) {
                         continue;
@@ -188,7 +192,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     events.send(AgentEvent::Notice { message });
                 }
                 agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
-                // A subagent's context is separate.
+                // The context of a subagent is separate, so its fill level is not reported.
                 if !shared.is_subagent() {
                     let ContextUse { tokens, window } = agent.context();
                     events.send(AgentEvent::Context { tokens, window });
@@ -212,7 +216,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 let tokens = agent.context().tokens;
                 shared.windows.learn(&*shared.model(), error.context_window, tokens);
                 match compaction::compact(agent, tail, None, events, abort).await {
-                    // The conversation is too long even to be summarised. The first error tells more.
+                    // Even the request for the summary is too long. The first error says more.
                     Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, .. })) => {
                         return Err(Stop::Failed(too_long(error)));
                     }
@@ -274,14 +278,17 @@ async fn read(
     Ok(())
 }
 
-/// The last resort if a summary does not help.
+/// Returns the failure if a summary does not make the conversation short enough.
 fn too_long(error: ModelError) -> Failure {
     let message =
         format!("{}, and a summary of what came before does not help: say it in less, or in parts", error.message);
     Failure { kind: error.kind, message }
 }
 
-/// Waits before a retry, or fails.
+/// Waits before a retry.
+///
+/// # Errors
+/// If the request must not be retried.
 pub(crate) async fn wait_to_retry(
     error: ModelError,
     attempt: &mut u32,
@@ -295,7 +302,7 @@ pub(crate) async fn wait_to_retry(
     Ok(())
 }
 
-/// The pause before a retry; `None` without one.
+/// Returns the pause before a retry; `None` if the request must not be retried.
 fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
     let max_retries = error.max_retries.map_or(retries.max, |max| max.min(retries.max));
     if !error.is_transient() || attempt >= max_retries {
@@ -307,7 +314,7 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
     }
 }
 
-/// The failure without a retry. It names the pause if the provider asks for a longer one.
+/// Returns the failure of a request that is not retried. If the provider asks for a long pause, the message names it.
 fn given_up(error: ModelError) -> Failure {
     let later = error.retry_after.filter(|pause| *pause > MAX_PAUSE).map(|pause| pause.as_secs());
     let failure = Failure::from(error);
@@ -318,7 +325,7 @@ fn given_up(error: ModelError) -> Failure {
 }
 
 impl Shared {
-    /// The system prompt with the facts of this moment.
+    /// Returns the system prompt with the parts for the current mode and tools.
     pub(crate) fn system_now(&self) -> String {
         let mut parts = vec![self.system.as_str()];
         if self.asker.is_some() && self.tools.get(tool::NAME).is_some() {

@@ -1,8 +1,8 @@
-//! The contents of files before their edits, so that each edit can be undone, also after a resume.
+//! The contents of files before their edits, so that each edit can be undone, even after a resume.
 //!
-//! It is a folder beside the transcript, equally private: a file for each replaced content, and `edits.jsonl`, the log
-//! of edits. Both are on disk before the edit. Modes are not stored, since no edit changes them. Changes by commands
-//! are not covered.
+//! The log is a folder beside the transcript and equally private. It has a file for each replaced content, and the list
+//! of edits, `edits.jsonl`. Both are on disk before the edit. Modes are not stored, because no edit changes them.
+//! Changes by commands are not recorded.
 
 use crate::regular_file::{self, Links};
 use crate::shared_file::{Original, Update, UpdateError};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-/// The maximum size per session in bytes. Later edits are applied and reported as permanent.
+/// The maximum size of a session's replaced contents in bytes. Later edits are applied, and reported as permanent.
 const MAX_KEPT: u64 = 256 << 20;
 
 pub(crate) struct UndoLog {
@@ -22,59 +22,59 @@ pub(crate) struct UndoLog {
     max_kept: u64,
 }
 
-/// A line of `edits.jsonl`.
+/// A line of `edits.jsonl`, the list of edits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
-    /// An edit is about to be made.
+    /// The edit is about to be applied.
     Edit(Edit),
-    /// The edit was undone, or not applied.
+    /// The edit with this number was undone, or could not be applied.
     Undone { number: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Edit {
-    /// The number, which also names the file with the replaced content.
+    /// The number of the edit, which is also the name of the file with the replaced content.
     number: u64,
     path: ConfinedPath,
-    /// The size in bytes of the replaced content; `None` without a file.
+    /// The size in bytes of the replaced content; `None` if the edit created the file.
     before: Option<u64>,
-    /// The SHA-256 of the new content.
+    /// The SHA-256 of the content after the edit.
     after: String,
 }
 
-/// An undone edit.
+/// An edit that was undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undone {
-    /// The path as the model knows it.
+    /// The path of the file as the model knows it.
     pub path: String,
-    /// The resulting state.
+    /// The state of the file after the undo.
     pub state: UndoneState,
 }
 
 /// The state of a file after an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoneState {
-    /// Restored to the content before the edit.
+    /// The file has the content from before the edit again.
     Restored,
-    /// Removed, as before the edit.
+    /// The file was removed, because the edit had created it.
     Removed,
-    /// Unchanged: another program has undone the edit, or it was never applied.
+    /// The file was not changed. Another program had already undone the edit, or the edit was never applied.
     Unchanged,
 }
 
-/// The changes of one file in a session.
+/// The changes of one file by the edits of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileDiff {
-    /// The path as the model knows it.
+    /// The path of the file as the model knows it.
     pub path: String,
-    /// A unified diff from the content before the first edit to the current one; empty if they are equal.
+    /// A unified diff from the content before the first edit to the current content. It is empty if they are equal.
     pub text: String,
 }
 
-/// The reason why an edit cannot be undone. All files are unchanged, unless it says otherwise.
+/// The reason why an edit cannot be undone. Unless the error says otherwise, no file has changed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -98,12 +98,12 @@ pub enum UndoError {
 }
 
 impl UndoLog {
-    /// The undo log of a session; `None` if the session has no file.
+    /// Returns the undo log of a session; `None` if the session has no file.
     pub(crate) fn beside(transcript: &Transcript) -> Option<UndoLog> {
         Some(UndoLog { folder: transcript.path()?.with_extension("undo"), max_kept: MAX_KEPT })
     }
 
-    /// Stores the content that an edit is about to replace. Returns the edit's number.
+    /// Stores the content that an edit is about to replace. Returns the number of the edit.
     pub(crate) fn keep(&self, path: &ConfinedPath, before: Option<&[u8]>, after: &[u8]) -> io::Result<u64> {
         let edits = self.edits()?;
         let kept: u64 = edits.iter().filter_map(|(edit, _)| edit.before).sum();
@@ -115,7 +115,7 @@ impl UndoLog {
         regular_file::make_private_folder(&self.folder)?;
         let number = edits.last().map_or(1, |(edit, _)| edit.number + 1);
         if let Some(bytes) = before {
-            // A file may exist that was written just before a crash.
+            // A crash may have left a file of this name.
             let mut file =
                 regular_file::private().create(true).truncate(true).open(self.folder.join(number.to_string()))?;
             file.write_all(bytes)?;
@@ -130,17 +130,17 @@ impl UndoLog {
         self.append(&Line::Undone { number })
     }
 
-    /// Undoes the last edit still in place. If the file has changed since, it is added to `left_alone`, and the next
-    /// call skips its edits.
+    /// Undoes the last edit that is still in place. If its file has changed since, adds the file to `left_alone`. The
+    /// next call then skips the edits of that file.
     pub(crate) fn undo_last(&self, left_alone: &mut Vec<ConfinedPath>) -> Result<Undone, UndoError> {
         let _lock = file_change::change_lock();
         let mut edits = self.not_undone()?;
         let is_empty = edits.is_empty();
-        // A person who has restored such a file means that edit again.
+        // The files in `left_alone` are tried again. A person who has restored such a file wants to undo that edit.
         while let Some(edit) = edits.pop() {
             match self.undo(&edit) {
                 Ok(Some(state)) => {
-                    // If that cannot be written, the next undo finds the file unchanged.
+                    // If this entry cannot be written, the next undo finds the file unchanged.
                     let _ = self.mark_undone(edit.number);
                     return Ok(Undone { path: edit.path.display(), state });
                 }
@@ -167,7 +167,7 @@ impl UndoLog {
         }
     }
 
-    /// Undoes an edit; `None` if the file has neither the old nor the new content.
+    /// Undoes an edit. Returns `None` if the file has neither the old nor the new content.
     fn undo(&self, edit: &Edit) -> Result<Option<UndoneState>, UndoError> {
         let failed = |fact: String| UndoError::File { path: edit.path.display(), fact };
         let before = self.before(edit).map_err(|error| failed(error.to_string()))?;
@@ -179,7 +179,7 @@ impl UndoLog {
         restore(&edit.path, now, before.as_deref()).map_err(|error| failed(error.to_string()))
     }
 
-    /// The changes of all edits still in place, by file.
+    /// Returns the changes of all edits that are still in place, by file.
     pub(crate) fn diffs(&self) -> Result<Vec<FileDiff>, UndoError> {
         let edits = self.not_undone()?;
         let mut diffs: Vec<FileDiff> = Vec::new();
@@ -201,12 +201,12 @@ impl UndoLog {
         Ok(diffs)
     }
 
-    /// All edits in order, and whether each was undone. A partial last line has not taken effect.
+    /// Reads all edits in order, each with whether it was undone. An incomplete last line has not taken effect.
     fn edits(&self) -> io::Result<Vec<(Edit, bool)>> {
         let mut edits: Vec<(Edit, bool)> = Vec::new();
         let bytes = match regular_file::read(&self.folder.join("edits.jsonl"), Links::Follow, u64::MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            // Without the list of stored files, a new one could overwrite one of them.
+            // An unreadable list is an error: a new edit could otherwise overwrite a stored content.
             read => read?,
         };
         for line in bytes.split(|byte| *byte == b'\n') {
@@ -221,7 +221,7 @@ impl UndoLog {
         Ok(edits)
     }
 
-    /// The edits still in place.
+    /// Reads the edits that were not undone.
     fn not_undone(&self) -> Result<Vec<Edit>, UndoError> {
         let edits = self.edits().map_err(|error| {
             UndoError::Refused(format!("what the edits of this session replaced cannot be read: {error}"))
@@ -231,18 +231,18 @@ impl UndoLog {
 
     fn append(&self, line: &Line) -> io::Result<()> {
         let mut file = regular_file::private().create(true).append(true).open(self.folder.join("edits.jsonl"))?;
-        // The previous line may be partial.
+        // The previous line may be incomplete, so this line begins with a line feed.
         let mut bytes = b"\n".to_vec();
         serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
         file.write_all(&bytes)?;
         file.sync_all()?;
-        // The names must survive, too. Some systems cannot sync a folder.
+        // The names of the files must survive a crash, too. Some systems cannot sync a folder, so errors are ignored.
         let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
         Ok(())
     }
 
-    /// The content that an edit replaced.
+    /// Reads the content that an edit replaced; `None` if the edit created the file.
     fn before(&self, edit: &Edit) -> io::Result<Option<Vec<u8>>> {
         let Some(size) = edit.before else { return Ok(None) };
         match regular_file::read(&self.folder.join(edit.number.to_string()), Links::Follow, size) {
@@ -253,7 +253,7 @@ impl UndoLog {
     }
 }
 
-/// Restores the old content; `None` if the file has changed since it was checked.
+/// Restores the old content of a file. Returns `None` if the file has changed since it was checked.
 fn restore(path: &ConfinedPath, now: &Original, before: Option<&[u8]>) -> Result<Option<UndoneState>, UpdateError> {
     let (update, state) = match before {
         Some(bytes) => (Update::Replace(now, bytes), UndoneState::Restored),
@@ -266,7 +266,7 @@ fn restore(path: &ConfinedPath, now: &Original, before: Option<&[u8]>) -> Result
     }
 }
 
-/// The current content, text or not, up to the size limit.
+/// Reads the current content up to the maximum size, even if it is not text; `None` if the file does not exist.
 fn read_now(path: &ConfinedPath) -> io::Result<Option<Vec<u8>>> {
     match path.open()? {
         Opened::File(file, _) => {
@@ -291,7 +291,7 @@ impl fmt::Display for Undone {
 }
 
 impl Undone {
-    /// The text that the model reads with the person's next message.
+    /// Returns the text that the model reads with the person's next message; `None` if the file did not change.
     pub(crate) fn for_the_model(&self) -> Option<String> {
         let path = &self.path;
         match self.state {

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A working folder, and a session that is kept in a file beside it.
+/// Creates a working folder, and a session with a file beside the folder.
 fn kept() -> (TestFolder, Transcript) {
     let mut test = TestFolder::new();
     let transcript = Transcript::create(&test.outside("sessions"), &test.context.cwd).unwrap();
@@ -138,7 +138,7 @@ async fn a_file_that_is_none_any_more_is_passed_over_too() {
     assert_eq!(log.undo_last(&mut left_alone).unwrap(), undone("a", UndoneState::Restored));
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[tokio::test]
 async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
@@ -148,7 +148,7 @@ async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
     write(&test, "run.sh", "new").await;
     let folder = test.outside("sessions");
     let id = transcript.id();
-    // The session is over: no process has it open any more.
+    // The session is over, so no process has its file open.
     let mut test = test;
     Arc::make_mut(&mut test.context.shared).transcript = Transcript::in_memory();
     drop(transcript);
@@ -158,7 +158,7 @@ async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
     assert_eq!(std::fs::metadata(test.path("run.sh")).unwrap().permissions().mode() & 0o777, 0o751);
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_kept_is_private() {
@@ -177,7 +177,7 @@ async fn what_an_edit_replaces_is_kept_before_it_is_made() {
     let path = ConfinedPath::inside(&test.context.cwd, "a");
     log(&transcript).keep(&path, Some(b"one"), b"two").unwrap();
     assert_eq!(std::fs::read(log(&transcript).folder.join("1")).unwrap(), b"one");
-    // The process died before the edit: there is nothing to take back, and nothing is lost.
+    // The process died before the edit, so the undo changes no file.
     assert_eq!(log(&transcript).undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Unchanged));
     assert_eq!(test.text("a"), "one");
 }
@@ -273,7 +273,7 @@ async fn the_changes_of_a_session_are_one_diff_for_each_file() {
     assert_eq!(log(&transcript).diffs().unwrap()[1].text, "");
 }
 
-// Windows lets only an administrator make links.
+// On Windows, only an administrator can create links.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_that_was_swapped_in_is_not_followed() {

@@ -1,5 +1,5 @@
-//! A command that the person typed. It needs no permission and runs like Bash. The model reads its output with the
-//! person's next message.
+//! Runs a command that the person typed. The command needs no permission and runs like a command of Bash. The model
+//! reads its output with the person's next message.
 
 use crate::agent::Agent;
 use crate::event::AgentEvent;
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The name of its events; no tool has it.
+/// The name of a typed command in its events. No tool has this name.
 pub const USER_COMMAND: &str = "!";
 
 pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSender, abort: CancellationToken) {

@@ -1,11 +1,11 @@
-//! The tools in the hands of an agent.
+//! The tools as an agent uses them.
 
 use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, Script, ToolResult, tools};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The results of these calls, made one after another by a scripted model without a person.
+/// Runs these calls one after the other with a scripted model and without a person. Returns their results.
 async fn results(folder: &Path, mode: PermissionMode, calls: &[(&str, Value)]) -> Vec<ToolResult> {
     let calls: Vec<Value> = calls.iter().map(|(name, input)| json!({"name": name, "input": input})).collect();
     let script = json!({"turns": [{"calls": calls}, {"text": "Done."}]});
@@ -49,7 +49,7 @@ async fn accepted_edits_are_made_and_commands_still_need_a_person() {
         ("Write", json!({"path": ".git/config", "content": "x"})),
     ];
     let mut results = results(folder.path(), PermissionMode::AcceptEdits, &calls).await;
-    // In a message of its own: behind a call that was not allowed it would not be tried.
+    // The call is in a separate message, because it would be skipped after a call that was not allowed.
     let bash = [("Bash", json!({"command": "touch ran"}))];
     results.extend(self::results(folder.path(), PermissionMode::AcceptEdits, &bash).await);
     let outputs: Vec<String> =

@@ -7,11 +7,11 @@
 //! cargo run -p askuser-cli --example record agent > docs/agent.svg
 //! ```
 //!
-//! The binary runs in a PTY, keys are typed, and each screen is what a terminal emulator made of the bytes. Lines are drawn
-//! rather than written, since fonts leave gaps between them, and the keys that were pressed stand below.
+//! The program runs in a PTY, keys are typed, and a terminal emulator turns the bytes into screens. Lines are drawn
+//! instead of written, because fonts leave gaps between them. The pressed keys are shown below the screen.
 //!
-//! Each frame says its screen as text, for people who do not see it, and the keys that lead to the next one. `tests/e2e/pictures.rs`
-//! repeats them with the program of today.
+//! Each frame contains its screen as text, for people who cannot see it. It also contains the keys that lead to the
+//! next frame. `tests/e2e/pictures.rs` repeats these keys with the current program.
 
 use portable_pty::{Child, CommandBuilder, NativePtySystem, PtySize, PtySystem};
 use std::fmt::Write as _;
@@ -54,20 +54,20 @@ const PROMPT: &[(&str, f32)] = &[
     ("\r", 2.4),
 ];
 
-/// The text to wait for on the screen, and the keys to type then, each with the time in seconds before it.
+/// The texts to wait for on the screen, with the keys to type then. Each key has the time in seconds before it.
 const AGENT: &[(&str, &[(&str, f32)])] = &[
     ("Which database", &[("\x1b[B", 1.5), ("\x1b[B", 0.4), ("\r", 0.9)]),
     ("Full-text search", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),
     ("Send these answers", &[("\r", 1.5)]),
     ("Create STORAGE.md", &[("\r", 2.0)]),
 ];
-/// The keys at Claude Code, and then in the pane below.
+/// The texts to wait for in the README's main recording, with the keys for Claude Code and the lower pane.
 const HERO: &[(&str, &[(&str, f32)])] = &[
     ("Set up storage for the shop", &[("\r", 1.0)]),
     ("Claude Code  shop", &[(DOWN_A_PANE, 0.0), ("\r", 1.4)]),
     ("Type something else", &[("\x1b[B", 1.2), ("\r", 0.9)]),
 ];
-/// The keys of tmux for the pane below.
+/// The keys of tmux that select the pane below.
 const DOWN_A_PANE: &str = "\x02\x1b[B";
 const LAST: f32 = 3.0;
 
@@ -90,7 +90,7 @@ fn main() -> Result<()> {
             recorder
         }
         Some("agent") => {
-            // An empty folder, and no sessions of the user.
+            // The recording uses an empty folder and none of the user's sessions.
             let folder = tempfile::tempdir()?;
             let work = folder.path().join("notes");
             std::fs::create_dir(&work)?;
@@ -129,18 +129,18 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A screen that is shown for a while.
+/// A screen, with the time for which it is shown.
 struct Frame {
     picture: String,
     text: String,
     /// The keys that lead to the next frame.
     keys: String,
     seconds: f32,
-    /// Whether it came by itself and went again.
+    /// Whether the screen appeared and disappeared without a key.
     is_passing: bool,
 }
 
-/// A program in a terminal, and what has been seen of it.
+/// A program in a terminal, and its recorded frames.
 struct Recorder {
     size: Size,
     child: Box<dyn Child + Send + Sync>,
@@ -148,7 +148,7 @@ struct Recorder {
     keyboard: Box<dyn Write + Send>,
     screen: vt100::Parser,
     frames: Vec<Frame>,
-    /// The last keys that were pressed, by name.
+    /// The names of the last pressed keys.
     pressed: Vec<&'static str>,
 }
 
@@ -181,7 +181,7 @@ impl Recorder {
         Ok(Recorder { size, child, bytes, keyboard, screen, frames: Vec::new(), pressed: Vec::new() })
     }
 
-    /// Types what is to be typed whenever the screen shows what it has to. The first question is the first picture.
+    /// Types the keys of each scene once the screen shows its text. The recording begins with the first question.
     fn play(&mut self, scenes: &[(&str, &[(&str, f32)])]) -> Result<()> {
         for (i, (shown, keys)) in scenes.iter().enumerate() {
             self.watch(shown)?;
@@ -191,7 +191,7 @@ impl Recorder {
             for (keys, seconds) in *keys {
                 self.settle();
                 self.hold(*seconds);
-                // A question that follows another does not listen at once.
+                // A question that follows another one ignores keys at first.
                 std::thread::sleep(Duration::from_secs_f32(*seconds));
                 self.press(keys)?;
             }
@@ -217,14 +217,14 @@ impl Recorder {
         Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 
-    /// Takes output until there has been none for a while.
+    /// Processes output until there has been none for a while.
     fn settle(&mut self) {
         while let Ok(chunk) = self.bytes.recv_timeout(Duration::from_millis(300)) {
             self.screen.process(&chunk);
         }
     }
 
-    /// Shows the screen as it is.
+    /// Adds a frame with the current screen.
     fn hold(&mut self, seconds: f32) {
         let screen = self.screen.screen();
         let picture = draw(screen, self.size) + &keys(&self.pressed, self.size);
@@ -235,7 +235,7 @@ impl Recorder {
         }
     }
 
-    /// Records as it happens, until the screen shows these words.
+    /// Records the screens until one contains these words.
     fn watch(&mut self, words: &str) -> Result<()> {
         let begun = Instant::now();
         while !self.screen.screen().contents().contains(words) {
@@ -252,7 +252,7 @@ impl Recorder {
     }
 }
 
-/// The program that was built last.
+/// Returns the path of the program that was built last.
 fn binary() -> Result<PathBuf> {
     let here = std::env::current_exe()?;
     let target = here.ancestors().nth(3).ok_or("no target folder")?;
@@ -277,7 +277,7 @@ fn read_in_background(mut reader: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
 const CELL: (f32, f32) = (8.4, 18.0);
 const MARGIN: f32 = 16.0;
 
-/// The last keys, below the screen.
+/// Returns the SVG of the last keys, below the screen.
 fn keys(pressed: &[&str], size: Size) -> String {
     let (mut out, mut x) = (String::new(), MARGIN);
     let y = MARGIN + f32::from(size.rows) * CELL.1 + 6.0;
@@ -299,7 +299,7 @@ fn keys(pressed: &[&str], size: Size) -> String {
     out
 }
 
-/// One screen as SVG text, a run of equal style at a time.
+/// Returns a screen as SVG text, one run of equal style at a time.
 fn draw(screen: &vt100::Screen, size: Size) -> String {
     let mut out = String::new();
     for row in 0..size.rows {
@@ -322,7 +322,7 @@ fn draw(screen: &vt100::Screen, size: Size) -> String {
 fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt100::Color, vt100::Color, bool)) {
     let (x, y) = (MARGIN + f32::from(column) * CELL.0, MARGIN + f32::from(row) * CELL.1);
     let width = text.chars().count() as f32 * CELL.0;
-    // Not every renderer keeps blanks at the start of a text.
+    // Some renderers drop blanks at the start of a text.
     if let vt100::Color::Rgb(r, g, b) = bg {
         let _ = write!(
             out,
@@ -338,7 +338,7 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
         vt100::Color::Idx(2) => "#34d399".into(),
         _ => "#e2e8f0".into(),
     };
-    // Lines are drawn: a font leaves gaps between those of two rows.
+    // Lines are drawn, because a font leaves gaps between the lines of two rows.
     for (i, c) in text.chars().enumerate() {
         line(out, x + i as f32 * CELL.0, y, c, &fill);
     }
@@ -347,7 +347,7 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
     if text.trim().is_empty() {
         return;
     }
-    // By a class: the font of the style sheet would overrule an attribute.
+    // The weight is set by a class, because the font of the style sheet would override an attribute.
     let weight = if bold { " class='b'" } else { "" };
     let (x, text) = (x + blanks as f32 * CELL.0, text.trim());
     let text = escaped(text).replace(' ', "\u{a0}");
@@ -360,7 +360,7 @@ fn escaped(text: &str) -> String {
 
 const LINES: &str = "│┃─╭╮╰╯┌┐└┘";
 
-/// A character of a frame, as a line through its cell.
+/// Draws a box drawing character as a line through its cell.
 fn line(out: &mut String, x: f32, y: f32, c: char, stroke: &str) {
     let (w, h) = CELL;
     let (middle, centre, right, bottom) = (x + w / 2.0, y + h / 2.0, x + w, y + h);
@@ -384,7 +384,7 @@ fn line(out: &mut String, x: f32, y: f32, c: char, stroke: &str) {
     let _ = write!(out, "<path d='{path}' fill='none' stroke='{stroke}' stroke-width='{width}'/>");
 }
 
-/// The screens one after the other, for ever. Without animation the first one shows.
+/// Returns an SVG that shows the screens one after the other in a loop. Without animation it shows the first one.
 fn animate(frames: &[Frame], size: Size) -> String {
     let total: f32 = frames.iter().map(|frame| frame.seconds).sum();
     let width = 2.0 * MARGIN + f32::from(size.columns) * CELL.0;

@@ -1,4 +1,5 @@
-//! The command line. The build script compiles this file too, to make completions and manual pages from it.
+//! The definition of the command line. The build script also compiles this file, to generate completions and manual
+//! pages.
 
 use crate::settings::{Of, SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
@@ -9,18 +10,18 @@ const EXIT_CODES: &str = include_str!("help/exit-codes.txt").trim_ascii_end();
 
 pub(crate) const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
 
-/// Help takes the width of the terminal, as long as lines stay readable.
+/// The maximum width of help. Help uses the terminal's width, but longer lines are hard to read.
 pub(crate) const MAX_WIDTH: usize = 100;
 
-/// Of help on a terminal, in the terminal's own colours.
+/// The styles of help on a terminal, in the terminal's own colours.
 pub(crate) const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Yellow.on_default().bold())
     .usage(AnsiColor::Yellow.on_default().bold())
     .literal(AnsiColor::Green.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
-/// first frame.
+/// Returns the whole command. The arguments of a subcommand are defined only when it is called, because this code runs
+/// before the first frame.
 pub(crate) fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
@@ -120,7 +121,7 @@ fn asked(name: &'static str) -> Arg {
     word("question", name, "What to ask").value_parser(not_blank)
 }
 
-/// The arguments that `confirm`, `input` and `pick` share.
+/// Returns the arguments that `confirm`, `input` and `pick` share.
 fn of_a_form() -> Vec<Arg> {
     let header = value("header", "TEXT", "A short label for the question").short('H');
     let settings = settings(&[Of::Asking]).into_iter().filter(|arg| arg.get_id() != "repair");
@@ -206,7 +207,7 @@ pub(crate) fn answer() -> Command {
                     .value_parser(not_blank)
                     .conflicts_with("decline"),
                 reply.conflicts_with_all(["select", "other", "note", "decline", "discuss"]),
-                // Opened by a popup rather than by a person: stray keys must not answer.
+                // A popup opens the list without a key press, so stray keys must not answer.
                 switch("unbidden", "").hide(true),
             ])
             .args(inbox_settings())
@@ -251,14 +252,14 @@ pub(crate) fn mcp() -> Command {
         .defer(|command| {
             command
                 .args(of_mcp_clients())
-                // Gone: the command names its successor.
+                // The flag was removed. The command names its successor.
                 .arg(value("http", "ADDR", "").hide(true).num_args(0..=1))
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "token_file", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
 }
 
-/// The flags of servers of MCP clients.
+/// Returns the flags for servers of MCP clients.
 fn of_mcp_clients() -> [Arg; 3] {
     let levels = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]);
     let file = clap::value_parser!(std::path::PathBuf);
@@ -366,7 +367,7 @@ fn question_id() -> Arg {
     word("id", "ID", "The question's id, or the start of it if that is unique").required(true)
 }
 
-/// The settings of a prompt for a question that is in the inbox already.
+/// Returns the settings of a prompt for a question from the inbox.
 fn inbox_settings() -> Vec<Arg> {
     some_settings(&["store", "token_file", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
 }
@@ -558,7 +559,7 @@ pub(crate) fn man() -> Command {
     ))
 }
 
-/// A command: what it does in a sentence, and what more there is to say of it.
+/// Returns a command with a one-sentence description and further explanations.
 fn described(name: &'static str, about: &'static str, more: &str) -> Command {
     Command::new(name).about(about).long_about(format!("{about}.\n\n{more}"))
 }
@@ -580,7 +581,7 @@ fn input_source() -> [Arg; 2] {
     [file.conflicts_with("json"), value("json", "INPUT", "The input itself")]
 }
 
-/// A flag for every setting of these.
+/// Returns a flag for every setting of these kinds.
 fn settings(of: &[Of]) -> Vec<Arg> {
     let flag = |setting: &'static Setting| {
         let arg = Arg::new(setting.name).long(setting.flag).help(setting.help).help_heading("Settings");
@@ -591,7 +592,7 @@ fn settings(of: &[Of]) -> Vec<Arg> {
                 .default_missing_value("true")
                 .value_name("BOOL")
                 .hide_possible_values(true),
-            // A number below 0 is a bad value, not an unknown option.
+            // A number below 0 is an invalid value, not an unknown option.
             name => arg.value_name(name).allow_negative_numbers(true),
         }
     };

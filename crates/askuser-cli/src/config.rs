@@ -1,6 +1,6 @@
-//! The settings, once all their layers are merged.
+//! The settings, with all their layers merged.
 //!
-//! Values travel as text until then and each is parsed once, so that an error can name its origin.
+//! The layers hold values as text. Each value is parsed once, after merging, so that an error can name its origin.
 
 mod files;
 mod layers;
@@ -30,7 +30,7 @@ macro_rules! parse {
         }
 
         impl Settings {
-            /// Parses every setting, or says which value cannot be one.
+            /// Parses every setting. An invalid value is an error with the setting's name.
             fn parse(layers: &Layers) -> Result<Settings, Failure> {
                 let mut rows = layers.rows();
                 $(let $name = parse(&mut rows, $parse)?;)*
@@ -40,7 +40,7 @@ macro_rules! parse {
     };
 }
 
-/// The value of the next row.
+/// Parses the value of the next row.
 fn parse<'a, T>(
     rows: &mut impl Iterator<Item = (&'static Setting, &'a str, &'a Origin)>,
     parse: fn(&str) -> Option<T>,
@@ -53,7 +53,7 @@ fn parse<'a, T>(
 settings!(parse);
 
 impl Settings {
-    /// The same with another model, which is reached where these settings say, if they say so of its provider.
+    /// Returns these settings with another model. Their address is kept if it applies to the new model's provider.
     #[must_use]
     pub(crate) fn with_model(self, model: &str) -> Settings {
         let provider = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
@@ -68,24 +68,25 @@ impl Settings {
 pub(crate) struct BaseUrl {
     pub(crate) url: String,
     pub(crate) origin: Origin,
-    /// An address from a flag or variable without a model applies to any model. An address in a file applies to the
-    /// model of that file.
+    /// Whether the address applies to any model. Only an address from a flag or variable without a model does. An
+    /// address in a file applies only to the model of that file.
     pub(crate) is_for_any_model: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenFile {
     pub(crate) path: PathBuf,
-    /// The server that the token belongs to: the store that the same layer of settings names, or one below it.
+    /// The server that accepts the token. It is the store in the same layer of settings, or in a lower layer. `None` if
+    /// there is no server.
     pub(crate) server: Option<String>,
-    /// Whether a file of settings names it, so that it is this person's device.
+    /// Whether a settings file names the token file. The token then belongs to this person's device.
     pub(crate) is_in_file: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnswersFile {
     pub(crate) path: PathBuf,
-    /// Whether the command's own line names it, rather than a setting or a variable.
+    /// Whether the command line of this command names the file, rather than a setting or a variable.
     pub(crate) is_on_command_line: bool,
 }
 
@@ -103,8 +104,8 @@ impl Layers {
         Ok(Settings { base_url, token_file, answers, ..settings })
     }
 
-    /// The address of the settings' provider. An address belongs to the model it was set with. A model from a closer
-    /// layer does not use it, and no key goes there.
+    /// Returns the address for the model of the settings. An address belongs to the model it was set with. `None` if
+    /// the model is from a higher layer, so that no key is sent there.
     fn address(&self, url: String) -> Option<BaseUrl> {
         let ((_, own), (_, model)) = (self.value("base_url"), self.value("model"));
         let (level, model) = (own.level(), model.level());

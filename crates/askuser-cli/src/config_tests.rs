@@ -56,7 +56,7 @@ fn an_address_goes_by_the_layer_it_and_the_model_were_set_in() {
     };
     let (file, variable) = ("base_url = \"http://f/\"", ("ASKUSER_BASE_URL", "http://e/"));
     let of_variable = |any| Some(("http://e/".to_owned(), "environment, ASKUSER_BASE_URL".to_owned(), any));
-    // A model that was chosen closer by is not sent there.
+    // A model from a higher layer does not use that address.
     assert_eq!(address(file, &[("ASKUSER_MODEL", "anthropic/y")], &[]), None);
     assert_eq!(address("", &[variable], &[("model", "anthropic/y")]), None);
     // An address in a file belongs to the model of that file. A variable alone applies to any model.
@@ -85,7 +85,7 @@ fn every_bad_value_is_told_what_it_must_be() {
     }
 }
 
-/// The setting read from this value; `None` if it is refused.
+/// Returns the setting that is parsed from this value; `None` if the value is invalid.
 fn read<T>(name: &str, value: &str, field: impl Fn(Settings) -> T) -> Option<T> {
     lay(None, None, &[], &[(name, value)]).unwrap().settings().ok().map(field)
 }

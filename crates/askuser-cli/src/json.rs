@@ -1,4 +1,4 @@
-//! JSON on its way to standard output, and JSON that a person wrote.
+//! Formats JSON for standard output, and parses JSON that a person wrote.
 
 use askuser::sanitize::is_invisible;
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
@@ -6,7 +6,8 @@ use serde::de::Error;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// JSON that is safe on a terminal: a model's invisible characters are escaped. Parsers read the same value.
+/// Formats JSON so that it is safe on a terminal. Invisible characters in a model's text are escaped, and parsers read
+/// the same value.
 pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     let text = json.to_string();
     let acts =
@@ -25,7 +26,7 @@ pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     out
 }
 
-/// Reads JSON in which no object names a field twice. `serde_json` would take the last without a word.
+/// Parses JSON in which no object repeats a field. `serde_json` would silently use the last value.
 pub(crate) fn without_repeats(text: &str) -> serde_json::Result<Value> {
     let value = serde_json::from_str(text)?;
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).map_err(Error::custom)?;

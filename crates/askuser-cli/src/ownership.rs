@@ -1,5 +1,5 @@
-//! Trust in files and folders by owner. Files of the user and of root count. Files that another user owns or can write
-//! do not, where they decide for this user.
+//! Trust in files and folders by owner. Files of the user and of root are trusted. Files that another user owns or can
+//! write are not used where they would affect this user.
 
 use askuser_agent::regular_file::{self, Links};
 use std::fs::{File, Metadata};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// The markers of a repository's root.
 const MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
 
-/// A repository of another user. Files above the working folder are ignored.
+/// A repository of another user. Its files above the working folder are ignored.
 #[derive(Debug)]
 pub(crate) struct ForeignRepository<'a> {
     folder: &'a Path,
@@ -18,7 +18,8 @@ pub(crate) struct ForeignRepository<'a> {
 }
 
 impl ForeignRepository<'_> {
-    /// The warning to a user who expects these files above the working folder to be read.
+    /// Returns the warning to a user who expects one of these files to be read. `None` if there is no such file above
+    /// the working folder.
     pub(crate) fn left_out(&self, names: &[&str]) -> Option<String> {
         let above = self.folder.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
         let mut files = above.flat_map(|folder| names.iter().map(|name| folder.join(name)));
@@ -27,7 +28,8 @@ impl ForeignRepository<'_> {
     }
 }
 
-/// The root of the repository that contains a folder. A dangling link is no marker.
+/// Returns the root of the repository that contains a folder; `None` outside a repository. A dangling link is no
+/// marker.
 pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
     let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
     let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
@@ -40,8 +42,8 @@ pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignReposito
     }
 }
 
-/// Opens a discovered file: a regular file of this user or root, in a folder of theirs. It follows no links and never
-/// blocks.
+/// Opens a discovered file. It must be a regular file of this user or root, in a folder of theirs. Links are not
+/// followed, and opening never blocks.
 pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     let file = regular_file::open(path, Links::Refuse)?;
     check_owner(&file.metadata()?)?;
@@ -52,7 +54,7 @@ pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Checks that this user or root owns a file. A user who became root with sudo is the same user.
+/// Checks that this user or root owns a file. A user who became root with sudo still counts as the same user.
 #[cfg(unix)]
 pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -65,7 +67,7 @@ pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
 }
 
 /// Checks that only this user and root could have written a file. A private group counts as the user. In a folder with
-/// the sticky bit users can replace only their own files.
+/// the sticky bit, users can replace only their own files.
 #[cfg(unix)]
 pub(crate) fn check_writers(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -116,7 +118,7 @@ mod tests {
             fs::create_dir_all(outer.path().join(".git")).unwrap();
             fs::create_dir(&work).unwrap();
             assert_eq!(repository(&work).unwrap(), Some(outer.path()));
-            // Only root can give something away.
+            // Only root can change the owner of a file.
             if chown(outer.path().join(foreign), NOBODY, None).is_ok() {
                 let notes = outer.path().join("AGENTS.md");
                 fs::write(&notes, "").unwrap();

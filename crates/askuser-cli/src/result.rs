@@ -11,7 +11,7 @@ use askuser_terminal::{Confirm, closing_lines};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
-/// The exit code of a resolution that was printed, and the message on standard error.
+/// Prints a message on standard error if needed, and returns the exit code of a printed resolution.
 pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
     let status = resolution.outcome().status();
     if let Status::Unavailable { reason } = status {
@@ -20,7 +20,7 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
             None if !settings.via.contains(&Surface::Terminal) => {
                 "add terminal to --via to ask a person, or say the rest with --answers FILE"
             }
-            // Other forms have no recommendations.
+            // Other forms have no recommended options.
             None if set.rules().form() == Form::Tool => {
                 "run it in a terminal, leave the question in the inbox with --via inbox, or answer with --answers FILE or --headless recommended"
             }
@@ -40,7 +40,7 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
         let words = resolution.outcome().status().name().replace('_', " ");
         return Err(Failure::new(format!("no answer: {words}")).code(code));
     }
-    // A note may be a condition: a script that does not read it must not hide it.
+    // A note may be a condition, so it must stay visible even if a script ignores it.
     if matches!(settings.format, Some(Format::Record | Format::Value)) {
         for (answer, note) in
             resolution.outcome().answers().iter().filter_map(|answer| Some((answer, answer.note.as_ref()?)))
@@ -51,12 +51,12 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
     Ok(code)
 }
 
-/// Whether a format contains only answers.
+/// Returns whether a format contains only answers.
 fn is_for_scripts(format: Format) -> bool {
     matches!(format, Format::Record | Format::Value | Format::Claude | Format::Nothing)
 }
 
-/// The exit code of a resolution. For a yes-or-no question, only a yes is a success.
+/// Returns the exit code of a resolution. For a yes-or-no question, only a yes is a success.
 pub(crate) fn exit_code(set: &QuestionSet, resolution: &Resolution) -> u8 {
     match resolution.outcome().status() {
         Status::Answered if set.rules().form() == Form::Confirm && !is_yes(set, resolution) => exit::NOT_ANSWERED,
@@ -86,7 +86,7 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         Format::Nothing => return Ok(()),
         Format::Value => {
             let names = |answer: &Answer| match set.rules().form() {
-                // A line is what it was.
+                // A picked item is a line of the input, so it is printed unchanged.
                 Form::Pick => answer.selected_options.clone(),
                 _ => report::names(answer).collect(),
             };
@@ -96,11 +96,11 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         }
     };
     write_all(&format!("{text}\n"))
-        // A person took the trouble to answer: it must not be lost with the stream it was meant for.
+        // The error contains the answer, so that it is not lost with the output stream.
         .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
 }
 
-/// The confirmation that a prompt would leave on the screen. Prose is for models.
+/// Returns the confirmation that a prompt would leave on the screen. Text for a model would be prose.
 fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> String {
     let confirm = if settings.confirm == Confirm::None { Confirm::Inline } else { settings.confirm };
     let columns = columns(io::stdout()).map_or(80, |columns| columns.saturating_sub(1) as u16);
@@ -115,8 +115,8 @@ fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings)
     lines.iter().map(ToString::to_string).chain(from.map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
 
-/// The error of a rejected input. A caller that chose a format gets the reason in the output, so that a model can
-/// correct itself.
+/// Returns the error of a rejected input. A caller that chose a format gets the reason in the output, so that a model
+/// can correct its input.
 pub(crate) fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
     let printed = rejected.violations.map_or(Ok(()), |violations| print_rejection(&violations, settings));
     printed.err().unwrap_or(rejected.failure)
@@ -131,21 +131,21 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
     write(&format!("{text}\n"))
 }
 
-/// Writes all that a command has to say; its exit code.
+/// Writes the whole output of a command, and returns its exit code.
 pub(crate) fn finish(text: &str) -> Result<u8, Failure> {
     write(text).map(|()| exit::ANSWERED)
 }
 
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match write_all(text) {
-        // The reader has seen enough.
+        // The reader has closed the pipe, and needs no more output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.or_fail("cannot write to standard output"),
     }
 }
 
-/// Standard output itself, line by line. If standard output was opened for reading only, the standard library reports
-/// every write to it as a success.
+/// Returns standard output itself, line by line. If standard output was opened for reading only, the standard library
+/// reports every write to it as a success.
 #[cfg(unix)]
 pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     use std::os::fd::AsFd;

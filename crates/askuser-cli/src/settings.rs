@@ -1,49 +1,49 @@
-//! All settings in one table: type, parser, flag, variable and documentation. A new setting is a new row.
+//! The table of all settings, with type, parser, flag, variable and documentation. A new setting is a new row.
 //!
 //! The build script reads the table for completions and manual pages, and ignores the types and parsers.
 
 /// The definition of a setting.
 pub(crate) struct Setting {
-    /// The key in `askuser.toml`; `ASKUSER_NAME` in the environment.
+    /// The key in `askuser.toml`. The environment variable is `ASKUSER_NAME`.
     pub(crate) name: &'static str,
-    /// Without the dashes before it.
+    /// The flag without its dashes.
     pub(crate) flag: &'static str,
-    /// The placeholder of its value in help; empty for a switch.
+    /// The placeholder of the value in help. It is empty for a switch.
     pub(crate) value: &'static str,
-    /// The rule for its value in an error.
+    /// The rule for the value, as errors state it.
     pub(crate) must_be: &'static str,
     pub(crate) default: &'static str,
     pub(crate) help: &'static str,
-    /// The files that may set it.
+    /// The files that may contain the setting.
     pub(crate) by: By,
-    /// The commands that have its flag.
+    /// The commands that have the setting's flag.
     pub(crate) of: Of,
 }
 
-/// The commands that have a setting's flag.
+/// A group of commands that have a setting's flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
-    /// All that ask.
+    /// All commands that ask.
     Asking,
-    /// Those that ask and print a result.
+    /// The commands that ask and print a result.
     Results,
-    /// `askuser agent` alone.
+    /// Only `askuser agent`.
     Agent,
-    /// `askuser mcp` alone.
+    /// Only `askuser mcp`.
     Mcp,
 }
 
-/// The files that may contain a setting.
+/// The kinds of files that may contain a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// Everyone, a project's file included.
+    /// Every settings file, with a project's file.
     Everyone,
-    /// The user's files only: settings that decide who answers, what runs, or where a key goes. A repository, or an
-    /// agent that can write to it, must not set them.
+    /// Only the user's files. Such settings determine who answers, which programs run, or where a key is sent. A
+    /// repository, or an agent that can write to it, must not set them.
     User,
 }
 
-/// Gives the table to another macro.
+/// Passes the table of settings to another macro.
 macro_rules! settings {
     ($then:ident) => {
         $then! {
@@ -143,7 +143,7 @@ macro_rules! settings {
                  answer alone; claude is Claude Code's updatedInput",
                 value: "auto|text|json|record|value|claude", default: "auto", by: Everyone, of: Results,
             }
-            // Requests carry a key: which provider gets them, and where they go, is the user's to say.
+            // Requests contain a key, so only the user may determine their provider and their address.
             model: Option<String> = |v| Some(text(v)) => {
                 "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…; a \
                  provider alone means its default model, none that of the first key in the environment",
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_flag_is_the_name_of_its_setting_with_dashes() {
         for setting in SETTINGS {
-            // `askuser mcp --limit`: the command says the rest.
+            // The flag of `askuser mcp` is `--limit`, because the command makes the prefix redundant.
             let expected = setting.name.trim_start_matches("mcp_").replace('_', "-");
             assert_eq!(setting.flag, expected);
         }

@@ -1,7 +1,7 @@
-//! The signals that end the process, and the single source that every wait observes.
+//! The signals that end the process, observed through one source by every wait.
 //!
-//! [`end`] cancels two tokens. The first ends every wait for a person. The second ends every call to a store. It
-//! follows a moment later, so that a store that replies can save a draft and record who has left.
+//! [`end`] cancels two tokens. The first token ends every wait for a person. The second token ends every call to a
+//! store, a moment later. In that time the store can still save a draft and record which process has left.
 
 use crate::failure::{Failure, OrFail, exit};
 use crate::store::runtime;
@@ -10,19 +10,19 @@ use std::thread;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The time that calls to a store still have once the process is to end.
+/// The time that calls to a store have after a signal.
 pub(crate) const GRACE: Duration = Duration::from_millis(100);
 
 static WAITS: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 static RECEIVED: OnceLock<Signal> = OnceLock::new();
 static CALLS: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
-/// Ends every call to a store when it is cancelled.
+/// Returns the token whose cancellation ends every call to a store.
 pub(crate) fn calls() -> CancellationToken {
     CALLS.clone()
 }
 
-/// The signal that the process ends by, once there was one.
+/// Returns the signal that ends the process; `None` before a signal.
 pub(crate) fn received() -> Option<Signal> {
     RECEIVED.get().copied()
 }
@@ -48,7 +48,7 @@ pub(crate) fn listen() -> Result<CancellationToken, Failure> {
                 let signals = Signals::listen();
                 let _ = ready.send(signals.as_ref().map(drop).map_err(Failure::clone));
                 let Ok(mut signals) = signals else { return };
-                // Ctrl-C in an editor is the editor's.
+                // Ctrl-C during an editor is meant for the editor.
                 let mut signal = signals.next().await;
                 while signal == Signal::Interrupt && askuser_terminal::is_lent() {
                     signal = signals.next().await;
@@ -78,7 +78,7 @@ impl Signal {
     }
 }
 
-/// Runs work until it completes or a signal tells the process to end.
+/// Runs work until it completes or a signal ends the process. Returns `None` after a signal.
 pub(crate) async fn until_signal<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
     Ok(listen()?.run_until_cancelled(work).await)
 }

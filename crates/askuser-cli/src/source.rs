@@ -10,17 +10,17 @@ use std::fs::File;
 use std::io::{IsTerminal, Read};
 use toml::de::{DeTable, DeValue};
 
-/// More than any valid input can need.
+/// The size limit of an input in bytes, which no valid input reaches.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// More than a list of the most and longest lines can need.
+/// The size limit of a list in bytes. A list with the maximum number of the longest lines is smaller.
 const MAX_LIST_BYTES: u64 = 24 << 20;
 
-/// The reason why there is no valid question.
+/// The reasons why an input contains no valid question.
 pub(crate) struct Rejected {
-    /// For the operator.
+    /// The failure for the operator.
     pub(crate) failure: Failure,
-    /// For the author of the input, if it was read.
+    /// The violations for the author of the input; `None` if it was not read.
     pub(crate) violations: Option<Violations>,
 }
 
@@ -37,7 +37,7 @@ impl From<Violations> for Rejected {
 }
 
 impl Rejected {
-    /// A text that can be no valid input.
+    /// Returns the rejection of a text that cannot be a valid input.
     fn unfit(path: &str, fact: impl Into<String>, limit: &str) -> Rejected {
         let violation = Violation { path: path.to_owned(), fact: fact.into(), limit: limit.to_owned() };
         Rejected { failure: Failure::new(&violation), violations: Some(violation.into()) }
@@ -55,7 +55,7 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
             if args.contains_id("file") || args.contains_id("json") {
                 return Err(Failure::new("-q cannot be combined with FILE or --json").into());
             }
-            // In the quick form a description may be left out: the person who types it knows what the labels mean.
+            // In the quick form a description is optional, because the person who types the labels knows their meaning.
             let rules = rules(settings).with_limits(Limits::WITH_BLANK_DESCRIPTIONS).map_err(Failure::new)?;
             Ok(QuestionSet::new([quick_question(question, args)], &rules).map_err(|bad| bad.map(in_flags))?)
         }
@@ -72,7 +72,7 @@ pub(crate) fn rules(settings: &Settings) -> Rules {
 }
 
 pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
-    // Not every command has the quick form.
+    // Some commands lack the quick form.
     let how = match args.try_contains_id("question") {
         Ok(_) => "give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B",
         Err(_) => "give a FILE, - (standard input) or --json '{…}'",
@@ -87,7 +87,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
                     return Failure::new("FILE: empty, must name a file").hint(how);
                 }
                 let hint = match path {
-                    // The value was meant for another flag.
+                    // The value was probably meant for another flag.
                     json if json.trim_start().starts_with('{') => "JSON itself goes with --json",
                     question if question.ends_with('?') => {
                         "a question goes with -q: askuser ask -q \"Which?\" -o A -o B"
@@ -105,7 +105,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     }
 }
 
-/// An error of the quick form in terms of its flags.
+/// Returns a violation of the quick form in terms of its flags.
 fn in_flags(bad: Violation) -> Violation {
     let flag = |path: &str| -> String {
         let Some(field) = path.strip_prefix("questions[0].") else { return path.to_owned() };
@@ -158,11 +158,11 @@ fn read_text(name: &str, max: u64, reader: impl Read) -> Result<String, Rejected
     let text = str::from_utf8(&bytes).map_err(|error| {
         Rejected::unfit(name, format!("not UTF-8 at byte {}", error.valid_up_to()), "must be UTF-8 text")
     })?;
-    // Some editors put a byte order mark in front of it.
+    // Some editors begin a file with a byte order mark.
     Ok(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned())
 }
 
-/// Reads TOML as if it were JSON, keys in their order.
+/// Parses TOML to a JSON value, with the keys in their order.
 pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     fn value(toml: &DeValue<'_>) -> Value {
         match toml {
@@ -185,18 +185,18 @@ pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     DeTable::parse(text).map(|fields| table(fields.get_ref()))
 }
 
-/// The position of a top-level key in a TOML text.
+/// Returns the byte offset of a top-level key in a TOML text.
 pub(crate) fn toml_key_offset(text: &str, key: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     table.get_ref().keys().find(|other| other.get_ref() == key).map(|key| key.span().start)
 }
 
-/// The error of an answer that does not fit its question.
+/// Returns the error of an answer that does not fit its question.
 pub(crate) fn invalid_answer(violations: Violations) -> Failure {
     Failure::of("invalid answer, nothing was recorded", &violations)
 }
 
-/// The error of an invalid input: its violations, as a model would read them.
+/// Returns the error of an invalid input, with its violations as a model reads them.
 pub(crate) fn invalid(violations: Violations) -> Failure {
     Failure::of("invalid input, nothing was asked", &violations)
 }
@@ -216,7 +216,8 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
     if args.get_flag("multi") { input.multi_select() } else { input }
 }
 
-/// Whether the user may have meant `LABEL: DESCRIPTION` without the space. False for `http://…`, `10:30` and `std::io`.
+/// Returns whether the user may have meant `LABEL: DESCRIPTION` with a space. Returns `false` for `http://…`, `10:30`
+/// and `std::io`.
 fn looks_unsplit(option: &str) -> bool {
     let description = option.split_once(':').map(|(_, description)| description);
     !option.contains(": ") && description.is_some_and(|text| text.starts_with(char::is_alphabetic))

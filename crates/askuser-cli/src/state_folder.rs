@@ -8,8 +8,8 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The state folder: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`. It contains lasting data other than
-/// configuration.
+/// Returns the state folder: `$XDG_STATE_HOME/askuser`, or a folder below `~/.local/state`. It contains all lasting
+/// data except configuration.
 pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     variable("XDG_STATE_HOME")
@@ -19,17 +19,17 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new("there is no state folder: neither XDG_STATE_HOME nor HOME is an absolute path"))
 }
 
-/// The inbox file by the settings.
+/// Returns the path of the inbox file according to the settings.
 pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     let path = match &settings.store {
         Some(path) => path.clone(),
-        // A separate folder, because waiting processes watch every change in it.
+        // The inbox has a separate folder, because waiting processes watch every change in it.
         None => state_folder()?.join("inbox").join("inbox.sqlite"),
     };
     std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
 }
 
-/// Checks that only this user could have written to the state folder, or put another folder in its place.
+/// Checks that only this user could have written to the state folder, or replaced it by another folder.
 pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     let untrusted = |folder: &Path, error: io::Error| {
         let shown = folder.display();
@@ -48,7 +48,7 @@ pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks that only this user could have written a file, or that it does not exist. The state folder decides which
+/// Checks that only this user could have written a file, or that the file does not exist. Such a file determines which
 /// commands run without asking.
 pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     match path.metadata() {
@@ -57,7 +57,7 @@ pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads a secret, at most so many bytes of it, from a file that no other user can read or write.
+/// Reads a secret of at most `max_bytes` from a file that no other user can read or write.
 pub(crate) fn read_secret(path: &Path, links: Links, max_bytes: u64) -> io::Result<String> {
     let file = regular_file::open(path, links)?;
     check_access(&file.metadata()?, 0o077, "readable")?;
@@ -111,7 +111,7 @@ mod tests {
             let message = check_state_folder(&state).unwrap_err().message;
             assert!(message.starts_with(&format!("{} has mode 777", folder.display())), "{message}");
             set_mode(folder, 0o700);
-            // Only root can give a folder away.
+            // Only root can change the owner of a folder.
             if chown(folder, Some(65534), None).is_ok() {
                 let message = check_state_folder(&state).unwrap_err().message;
                 assert!(message.starts_with(&format!("{} is owned by user 65534", folder.display())), "{message}");
@@ -131,7 +131,7 @@ mod tests {
             assert_eq!(trusted(&file).is_ok(), is_trusted, "{mode:o}");
         }
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        // Only root can give a file away.
+        // Only root can change the owner of a file.
         if chown(&file, Some(12345), None).is_ok() {
             assert!(trusted(&file).unwrap_err().to_string().starts_with("is owned by user 12345"));
         }

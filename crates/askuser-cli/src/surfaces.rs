@@ -1,7 +1,7 @@
-//! The one chain of surfaces, from prepared answers to the person. `ask`, `agent`, `mcp` and `doctor` all use it.
+//! The chain of surfaces, from prepared answers to the person. `ask`, `agent`, `mcp` and `doctor` all use it.
 //!
-//! The order is the policy (answers file, headless rule), then a person, at the terminal or at any place where they
-//! open the inbox. Surfaces that `--via` does not name are left out.
+//! The policy comes first (answers file, headless rule), then a person, at the terminal or wherever they open the
+//! inbox. Surfaces that `--via` does not name are left out.
 
 use crate::config::{AnswersFile, Settings, Surface};
 use crate::failure::{Failure, reason};
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 pub(crate) struct Surfaces {
-    /// The policy. A command adds its person.
+    /// The chain with the policy alone. A command adds the person.
     pub(crate) chain: Chain,
     terminal: bool,
     inbox: bool,
@@ -44,12 +44,13 @@ impl Surfaces {
         Ok(Surfaces { chain, terminal, inbox, answers_file })
     }
 
-    /// The decision of the policy, for a command that fails if its answers do not fit.
+    /// Returns the decision of the policy. A command that uses it fails if the answers do not fit.
     pub(crate) fn settle(&self, request: &Request) -> Result<Decision, Failure> {
         self.chain.settle(request).map_err(|violations| unfit(&self.answers_file, &violations))
     }
 
-    /// The message to the author of the answers file: the unanswered question, and the keys that match no question.
+    /// Returns the message to the author of the answers file: the unanswered questions, and the keys that match no
+    /// question. `None` if there is no such mismatch.
     pub(crate) fn unmatched(&self, request: &Request) -> Option<String> {
         const SHOWN: usize = 5;
         let unmatched = self.chain.policy().answers.as_ref()?.unmatched(request.set())?;
@@ -63,8 +64,9 @@ impl Surfaces {
         Some(format!("{file}: no answer to {}; no question matches its keys {keys}{more}", headers.join(", ")))
     }
 
-    /// The chain of an agent: the policy, then the person here, and the one who opens the inbox if there is a store. `None` if no
-    /// person ever answers: then the tool is not offered. `tell` says how to answer, and once that the answers file does not fit.
+    /// Returns the chain of an agent: the policy, then the person here, and the person who opens the inbox if there is
+    /// a store. `None` if no person can ever answer, and then the tool is not offered. `tell` receives the hint how to
+    /// answer, and one notice if the answers file does not fit.
     pub(crate) fn chain(
         self,
         settings: &Settings,
@@ -74,7 +76,7 @@ impl Surfaces {
     ) -> Result<Option<Chain>, Failure> {
         let is_asked_here = self.asks_at_the_terminal();
         let may_ask = self.inbox || self.terminal && is_run_by_a_person();
-        // With a store its notifier runs the command.
+        // If there is a store, its notifier runs the command.
         let command = settings.on_question.clone().filter(|_| store.is_none());
         let file = self.answers_file;
         let was_noticed = AtomicBool::new(false);
@@ -104,7 +106,7 @@ impl Surfaces {
             (_, _, Some(person)) => {
                 let chain = chain.with_person(person);
                 Some(match command {
-                    // Its end is of no interest here.
+                    // The result of the command is ignored here.
                     Some(command) => chain.on_ask(move |request| _ = notifier::run(&command, request, None)),
                     None => chain,
                 })
@@ -113,7 +115,7 @@ impl Surfaces {
         })
     }
 
-    /// Whether a person is asked at the terminal, or by the front end in its place.
+    /// Returns whether a person is asked at the terminal, or through a front end in its place.
     pub(crate) fn asks_at_the_terminal(&self) -> bool {
         self.terminal && self.chain.policy().headless.is_none() && is_run_by_a_person()
     }
@@ -124,8 +126,8 @@ impl Surfaces {
 }
 
 impl AnswersFile {
-    /// Reads the answers file. Only the command's own `--answers` gives permissions, approves plans and says yes to a
-    /// `confirm`.
+    /// Reads the answers file. Only `--answers` on the command line of this command can give permissions, approve plans
+    /// and answer a `confirm` with yes.
     fn read(&self) -> Result<Answers, Failure> {
         let answers = answers_file(&self.path)?;
         Ok(if self.is_on_command_line { answers.permitting() } else { answers })
@@ -155,8 +157,8 @@ fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
     Failure::of(&format!("{path} does not fit, nothing was asked"), violations)
 }
 
-/// Whether this is a pane of tmux in a terminal that does not report 256 colours. With eight colours, tmux shows grey
-/// as black.
+/// Returns whether this is a pane of tmux in a terminal that does not report 256 colours. With eight colours, tmux
+/// shows grey as black.
 fn is_in_few_colours() -> bool {
     static IS: LazyLock<bool> = LazyLock::new(|| {
         let asked = programs::command("tmux").and_then(|mut tmux| {

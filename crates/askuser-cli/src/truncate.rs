@@ -1,4 +1,4 @@
-//! Cuts lines to a width.
+//! Truncates lines to a width.
 
 use askuser_terminal::{Theme, width};
 
@@ -9,7 +9,7 @@ pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
     let ellipsis = theme.signs.ellipsis;
     let room = columns.saturating_sub(width(ellipsis));
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    // Stops at the first character that does not fit, even if a narrower one follows.
+    // The text ends before the first character that does not fit, even if a narrower character follows.
     let end = ends.take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
     format!("{}{ellipsis}", text[..end].trim_end())
 }

@@ -1,10 +1,11 @@
-//! Bad usage, reported like every other error: `askuser: ` with the field, the fact and the limit, then what to do.
+//! Reports invalid arguments like every other error: `askuser: ` with the field, the fact and the limit, then the
+//! remedy.
 
 use crate::failure::Failure;
 use clap::error::{ContextKind, ErrorKind};
 use std::error::Error;
 
-/// A parser's error for the arguments of `program`. Help and version are printed here and end the process.
+/// Converts a parser's error about the arguments of `program`. Help and version are printed here and end the process.
 pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
     let find = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (shown, value) = (find(ContextKind::InvalidArg), find(ContextKind::InvalidValue));
@@ -61,7 +62,7 @@ pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
     }
 }
 
-/// An argument as a user types it, without the placeholder of its value: `--for <SHAPE>` is `--for`.
+/// Returns an argument as the user types it, without the placeholder of its value. `--for <SHAPE>` becomes `--for`.
 fn name(shown: &str) -> String {
     let word = |shown: &str| -> String {
         let word = shown.split([' ', '=']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Wraps text at words for a terminal, which would break inside them.
+//! Wraps text at words for a terminal, which would break a line inside words.
 
 use askuser_terminal::text::Line;
 use askuser_terminal::{Theme, styled};
@@ -11,13 +11,13 @@ use std::os::fd::AsFd as Stream;
 #[cfg(windows)]
 use std::os::windows::io::AsHandle as Stream;
 
-/// The columns of a stream, if it is a terminal.
+/// Returns the number of columns of a stream; `None` if it is no terminal.
 pub(crate) fn columns(stream: impl Stream) -> Option<usize> {
     let size = terminal_size_of(stream).map(|(Width(columns), _)| usize::from(columns));
     size.filter(|columns| *columns > 0)
 }
 
-/// Lines as standard output gets them: in colours on a terminal.
+/// Formats lines for standard output. On a terminal they have colours.
 pub(crate) fn for_stdout(lines: &[Line<'_>], theme: &Theme) -> String {
     if std::io::stdout().is_terminal() {
         return styled(lines, theme);
@@ -25,12 +25,12 @@ pub(crate) fn for_stdout(lines: &[Line<'_>], theme: &Theme) -> String {
     lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
 }
 
-/// The text, wrapped at words if the stream is a terminal.
+/// Returns the text, wrapped at words if the stream is a terminal.
 pub(crate) fn wrapped_for(stream: impl Stream, text: &str) -> Cow<'_, str> {
     columns(stream).map_or(Cow::Borrowed(text), |columns| Cow::Owned(wrapped(text, columns)))
 }
 
-/// Each line wrapped at words. Indented lines stay indented, unless that leaves no room.
+/// Wraps each line at words. Indented lines stay indented, unless the indent leaves too little room.
 fn wrapped(text: &str, columns: usize) -> String {
     let lines = text.split('\n').flat_map(|line| {
         let words = line.trim_start_matches(' ');

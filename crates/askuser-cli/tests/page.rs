@@ -1,6 +1,6 @@
-//! The page in a real browser: one journey from the link to the answer. `tests/web/run` has the others.
+//! Tests the page in a real browser, from the link to the answer. `tests/web/run` has further tests.
 //!
-//! Without Chromium and its driver this is skipped, and fails where CI is set.
+//! Without Chromium and its driver this test is skipped. If CI is set, it fails instead.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use thirtyfour::prelude::*;
 
-/// How long to wait for what ought to happen at once: a loaded machine is slow, never this slow.
+/// The timeout for an immediate effect. A loaded machine is slower than usual, but never this slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process that ends with the test.
@@ -24,7 +24,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts a program and returns the first part of a line of its output that this finds.
+/// Starts a program. Returns it with the part of its output that `find` finds in a line.
 fn start(mut command: Command, find: fn(&str) -> Option<String>) -> (Running, String) {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
@@ -83,7 +83,7 @@ fn a_question_is_answered_in_a_browser_that_a_link_let_in() {
     let mut driver = Command::new("/usr/bin/chromedriver");
     driver.arg("--port=0");
     let (_driver, port) = start(driver, port);
-    // The driver is spoken to without TLS, but its client wants to know how it would be done.
+    // The driver is used without TLS, but its client needs a TLS provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let shown = runtime.block_on(answer(&link, &port, profile.path())).unwrap();
@@ -94,7 +94,7 @@ fn a_question_is_answered_in_a_browser_that_a_link_let_in() {
     assert_eq!(stored["resolution"]["via"], "web");
 }
 
-/// Answers the only question that waits, and returns what the page said of it before.
+/// Answers the only waiting question, and returns the page's text about it before the answer.
 async fn answer(link: &str, port: &str, profile: &Path) -> WebDriverResult<String> {
     let mut browser = DesiredCapabilities::chrome();
     let profile = format!("--user-data-dir={}", profile.display());
@@ -125,7 +125,7 @@ async fn find(driver: &WebDriver, selector: &str) -> WebDriverResult<WebElement>
     driver.query(By::Css(selector)).wait(PATIENCE, Duration::from_millis(50)).first().await
 }
 
-/// Clicks, again where the page drew the element anew in between.
+/// Clicks an element, and retries if the page has replaced it meanwhile.
 async fn click(driver: &WebDriver, selector: &str) -> WebDriverResult<()> {
     for _ in 0..20 {
         match find(driver, selector).await?.click().await {

@@ -1,4 +1,4 @@
-//! Guards what ARCHITECTURE.md promises: who depends on whom, and what must be absent.
+//! Checks the rules of ARCHITECTURE.md: the dependencies between crates, and forbidden code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
-/// Every crate there is.
+/// Returns the names of all crates.
 fn crates() -> Vec<String> {
     modules("crates")
 }
 
-/// Every crate but the executable.
+/// Returns the names of all crates except the executable.
 fn libraries() -> Vec<String> {
     crates().into_iter().filter(|krate| krate != "askuser-cli").collect()
 }
 
-/// The dependencies of a crate, without those of its tests.
+/// Returns the dependencies of a crate, without those of its tests.
 fn dependencies(krate: &str) -> Vec<String> {
     let manifest: toml::Table = read(root().join("crates").join(krate).join("Cargo.toml")).parse().unwrap();
     let mut names = Vec::new();
@@ -49,7 +49,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A source file without its tests and comments.
+/// Returns a source file without its tests and comments.
 fn code(path: &Path) -> String {
     let text = read(path);
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
@@ -73,11 +73,11 @@ fn forbid(krate: &str, words: &[&str]) {
 #[test]
 fn the_core_depends_on_no_other_crate_of_ours_and_on_no_terminal_clock_or_runtime() {
     let names = dependencies("askuser");
-    // What it may have, rather than what it may not: the next runtime may have any name.
+    // The list names the permitted crates instead of forbidden ones, because a new runtime may have any name.
     let allowed = [
         "futures-channel",
         "regex-lite",
-        // Only with the feature `schema`.
+        // This crate is used only with the feature `schema`.
         "schemars",
         "serde",
         "serde_json",
@@ -109,7 +109,7 @@ fn the_core_does_no_io_and_reads_no_clock() {
     );
 }
 
-/// Every package that is linked with a library of ours, whoever asks for it.
+/// Returns every package that is linked with a library of askuser, directly or indirectly.
 fn linked(krate: &str, features: &[&str]) -> Vec<String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let args = ["tree", "--offline", "--locked", "--edges", "normal", "--prefix", "none", "--package", krate];
@@ -129,7 +129,7 @@ fn what_a_library_is_said_to_do_without_is_not_linked_with_it() {
     for (krate, features, absent) in [
         ("askuser", &[][..], &[&runtime[..], &network, &terminal, &database, &system][..]),
         ("askuser-terminal", &[], &[&runtime, &network, &database]),
-        // Its watcher of files has `mio` for its own thread.
+        // The crate's file watcher uses `mio` for its own thread.
         ("askuser-inbox", &[], &[&runtime[..1], &network, &terminal]),
         ("askuser-mcp", &[], &[&network[2..4], &terminal, &database]),
         ("askuser-agent", &[], &[&terminal, &database]),
@@ -143,7 +143,7 @@ fn what_a_library_is_said_to_do_without_is_not_linked_with_it() {
     }
 }
 
-/// The parts of the standard library that a library of ours refers to, by the names that the linker sees.
+/// Returns the parts of the standard library that a library of askuser uses, by the names in its symbols.
 #[cfg(unix)]
 fn symbols(krate: &str) -> String {
     let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
@@ -161,7 +161,7 @@ fn symbols(krate: &str) -> String {
 #[test]
 #[cfg(unix)]
 fn the_core_refers_to_nothing_that_touches_the_system() {
-    // As both ways to spell a symbol spell them.
+    // These parts are the same in both ways to mangle a symbol.
     let system = [
         "3std2fs",
         "3std3net",
@@ -176,7 +176,7 @@ fn the_core_refers_to_nothing_that_touches_the_system() {
     for part in system {
         assert!(!core.contains(part), "{part}");
     }
-    // It would be noticed.
+    // These crates use the file system, so the check detects its use.
     assert!(symbols("askuser_terminal").contains(system[0]) && symbols("askuser_inbox").contains(system[0]));
 }
 
@@ -195,7 +195,7 @@ fn surfaces_depend_on_the_core_and_never_on_each_other() {
 
 #[test]
 fn libraries_never_print() {
-    // Conformance is a library of tests: one of them says that it was skipped.
+    // The conformance crate is a library of tests, one of which prints that it was skipped.
     for krate in libraries().iter().filter(|krate| *krate != "askuser-conformance") {
         forbid(krate, &["println!", "eprintln!", "print!(", "stdout().write", "stdout().lock"]);
     }
@@ -224,7 +224,7 @@ fn each_module_says_what_it_owns() {
 #[test]
 fn the_view_changes_no_state() {
     for path in sources(&root().join("crates/askuser-terminal/src/view")).into_iter().filter(|path| !is_test(path)) {
-        // The widget alone reports what it showed, because its trait asks for it.
+        // Only the widget reports its visible lines, because its trait requires that.
         if path.file_name().is_some_and(|name| name != "widget.rs") {
             assert!(!code(&path).contains("&mut Prompt"), "{}", path.display());
         }
@@ -248,7 +248,7 @@ fn crates_say_what_they_are_and_hold_no_logic_in_lib_rs() {
     for krate in libraries() {
         let lib = read(root().join("crates").join(&krate).join("src/lib.rs"));
         assert!(lib.starts_with("//! "), "{krate}");
-        // What is left of it: the map and what it exports.
+        // The file may contain only its module map and its exports.
         let logic = lib.lines().filter(|line| ["fn ", "impl", "pub fn "].iter().any(|word| line.starts_with(word)));
         assert_eq!(logic.collect::<Vec<_>>(), [""; 0], "{krate}/src/lib.rs");
     }
@@ -287,7 +287,7 @@ fn every_picture_and_page_that_a_document_shows_is_there() {
     }
 }
 
-/// The names of files and folders of modules in a folder.
+/// Returns the names of the modules in a folder, as files or folders.
 fn modules(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
     let mut names: Vec<String> =
@@ -297,7 +297,7 @@ fn modules(folder: &str) -> Vec<String> {
     names
 }
 
-/// The commands, as a user types them.
+/// Returns the commands that a user can type.
 fn commands() -> Vec<String> {
     let names = modules("crates/askuser-cli/src/commands");
     names.into_iter().filter(|name| name != "supervise").collect()
@@ -329,7 +329,8 @@ fn the_executable_loads_no_shared_library_but_the_c_library() {
 
 #[test]
 fn the_demo_asks_the_examples() {
-    // Copies, because a package holds only its own folder and a symbolic link breaks a checkout on Windows.
+    // These are copies, because a package contains only its own folder and a symbolic link breaks a checkout on
+    // Windows.
     let copies = root().join("crates/askuser-cli/demo");
     for folder in ["", "agent"] {
         let entries = fs::read_dir(copies.join(folder)).unwrap().map(|entry| entry.unwrap().path());
@@ -343,7 +344,7 @@ fn the_demo_asks_the_examples() {
 #[test]
 fn no_symbolic_links_are_checked_in() {
     let listed = std::process::Command::new("git").args(["ls-files", "-s"]).current_dir(root()).output();
-    // Without git, as in an unpacked archive, there is nothing to look at.
+    // Without git, as in an unpacked archive, the list is empty.
     let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     let links: Vec<&str> = listed.lines().filter(|line| line.starts_with("120000 ")).collect();
     assert!(links.is_empty(), "{links:#?}");
@@ -380,6 +381,6 @@ fn what_people_install_unwinds_so_that_a_panic_in_a_tool_does_not_end_the_agent(
     let manifest = read(root().join("Cargo.toml"));
     let aborts = manifest.lines().any(|line| line.trim_start().starts_with("panic") && line.contains("abort"));
     assert!(!aborts, "a profile aborts on panics");
-    // Tried there, not only said.
+    // The check runs the example, instead of only claiming the behaviour.
     assert!(read(root().join("check")).contains("cargo run --release --locked --quiet --example panicking_tool"));
 }

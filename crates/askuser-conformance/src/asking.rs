@@ -1,4 +1,4 @@
-//! A question is put once and found again.
+//! Rules for putting a question once and finding it again.
 
 use crate::Place;
 use crate::support::{TestEnv, agent, by_agent, ok, request, wait};
@@ -6,7 +6,8 @@ use askuser::Request;
 use askuser::store::{AskerPresence, Filter, QuestionId, State, StoreError};
 use std::time::Duration;
 
-/// The same key is the same question, regardless of who asks again, from where and for how long.
+/// A request with the same key finds the same question. The agent, the folder and the deadline of the second request
+/// have no effect.
 pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -16,7 +17,7 @@ pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place:
     assert_eq!((question.state(), question.asked_ms), (State::Pending, 1_000_000));
     assert_eq!((question.expires_ms, question.read_ms), (Some(1_009_000), 1_000_000));
     assert_eq!((question.asker, question.delivered_ms), (AskerPresence::Waits, None));
-    // A server adds the asker's credential.
+    // A server adds the asker's credential to the origin.
     let mut origin = question.request.origin().clone();
     origin.credential = None;
     let kept = Request::clone(&question.request).with_origin(origin);
@@ -31,7 +32,7 @@ pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place:
     assert_eq!(ok(wait(process.person("ada").count(&Filter::default()))), 1);
 }
 
-/// A question is found by its id in any case, and by its key.
+/// A question is found by its id in upper or lower case, and by its key.
 pub fn a_question_is_found_by_its_id_in_any_case_and_by_its_key(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -49,7 +50,7 @@ pub fn a_question_is_found_by_its_id_in_any_case_and_by_its_key(place: &dyn Plac
     }
 }
 
-/// An abbreviation lists some of the questions that begin with it, and only visible ones.
+/// An abbreviation finds some of the visible questions whose id begins with it.
 pub fn an_abbreviation_names_some_of_the_questions_that_begin_so(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let ids: Vec<QuestionId> = (0..64).map(|i| process.ask(&request(&i.to_string()))).collect();

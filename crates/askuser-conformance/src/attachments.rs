@@ -1,10 +1,10 @@
-//! The processes that wait, and those that show a list.
+//! Rules for processes that wait and processes that show a list.
 
 use crate::Place;
 use crate::support::{TestEnv, choice, new_attempt, ok, request, until, wait};
 use askuser::store::{AskerPresence, State};
 
-/// A waiting process is seen as waiting, one that left as gone, and a dead one as dead. The question stays.
+/// Other processes see that an asker waits, has left or has died. The question stays.
 pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let asker = stage.open();
@@ -36,7 +36,7 @@ pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
     assert_eq!(other.get(&dead).delivered_ms, None);
 }
 
-/// Two calls wait for one question, in one process or in two. One that leaves does not detach the other.
+/// Several calls may wait for one question, in one process or in two. A call that leaves does not detach the others.
 pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -53,7 +53,7 @@ pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn P
     assert_eq!(there.get(&id).asker, AskerPresence::Left(1_000_000));
 }
 
-/// A list is open while at least one process shows it.
+/// A list counts as shown while at least one process shows it.
 pub fn a_list_is_shown_as_long_as_one_process_shows_it(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();

@@ -1,11 +1,11 @@
-//! A question ends once, and the same attempt gets the same result.
+//! Rules for attempts: a question ends once, and a repeated attempt gets the same result.
 
 use crate::Place;
 use crate::support::{TestEnv, attempt, choice, ended, ok, request, wait};
 use askuser::Outcome;
 use askuser::store::{End, State};
 
-/// A repeated attempt gets the ending it made. Every other attempt gets the first one's ending.
+/// A repeated attempt gets the ending that it made. Every other attempt gets the ending of the first one.
 pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();

@@ -1,10 +1,10 @@
-//! A call is on its way when the method returns.
+//! Rules for calls: a call takes effect once its method has returned.
 
 use crate::Place;
 use crate::support::{TestEnv, attempt, choice, ok, request, until, wait};
 use askuser::store::{AskerPresence, Attachment, Draft, Filter, QuestionId, State};
 
-/// A call that is not awaited still takes effect. It may be made in `drop` or in a callback.
+/// A call takes effect even if its future is dropped. So `drop` or a callback can make a call.
 pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -25,13 +25,13 @@ pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_take
     }
     let pending = ok(wait(other.person("ada").list(&Filter::pending()))).questions;
     assert_eq!(pending.len(), 50, "to drop the future takes nothing back");
-    // A caller that left while its question was being stored is gone, but not dead.
+    // A caller that left while its question was being stored is recorded as gone, not as dead.
     until("those who left are known to have left", || {
         pending.iter().all(|question| matches!(other.get(&question.id).asker, AskerPresence::Left(_)))
     });
 }
 
-/// A process's calls about one question take effect in order, even if it does not await them.
+/// The calls of a process about one question take effect in their order, even if the process does not await them.
 pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -58,7 +58,7 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
     }
 }
 
-/// A flush waits for all earlier calls of this process.
+/// A flush waits for all earlier calls of its process.
 pub fn flushing_waits_for_every_call_that_was_made_before(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();

@@ -1,4 +1,4 @@
-//! A permission is used once, by the winning attempt, within its lifetime.
+//! Rules for permissions: the winning attempt uses a permission once and within its lifetime.
 
 use crate::Place;
 use crate::support::{TestEnv, attempt, choice, is_forbidden, new_attempt, ok, permission, wait};
@@ -7,7 +7,7 @@ use askuser::store::{Claim, PERMISSION_LASTS, Principal};
 
 const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
 
-/// One attempt wins, also when repeated. Every other attempt gets the time of use.
+/// One attempt uses a permission, and wins again if it is repeated. Every other attempt gets the time of use.
 pub fn a_permission_is_used_once_and_the_same_attempt_has_used_it(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -24,7 +24,7 @@ pub fn a_permission_is_used_once_and_the_same_attempt_has_used_it(place: &dyn Pl
     assert_eq!(repeated, Claim::Won, "a reply that was lost can be asked for again, also later");
 }
 
-/// A permission that its asker settled is used up in the same way. A claim of another principal fails.
+/// A permission that its asker settled is also used only once. Another principal cannot use it.
 pub fn a_settled_permission_is_used_once_by_its_asker(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let origin = |name: &str| Origin::default().with_agent("tester").with_credential(name);

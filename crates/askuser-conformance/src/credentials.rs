@@ -1,4 +1,4 @@
-//! Tokens and devices in a store that manages them.
+//! Rules for tokens and devices in a store that manages them.
 
 use crate::Place;
 use crate::support::{TestEnv, request, wait};
@@ -9,13 +9,13 @@ use askuser::store::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A [`Place`] whose store keeps credentials.
+/// A [`Place`] whose store manages credentials.
 pub trait CredentialsPlace: Place {
-    /// The credentials as another process opens them.
+    /// Opens the store of credentials as another process.
     fn credentials(&self) -> Arc<dyn Credentials>;
 }
 
-/// The same principal with a new credential of this store.
+/// Adds a new credential to the store. Returns the principal with that credential.
 pub fn with_credential(store: &dyn Credentials, by: &Principal) -> Principal {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let id = format!("c{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -54,7 +54,7 @@ fn new(id: &str, name: &str, scope: CredentialScope) -> NewCredential {
     NewCredential { id: id.into(), name: name.into(), scope, is_device: false, person, digest: [7; 32], address }
 }
 
-/// A live credential is found by its id. A server that accepted it is notified of its end.
+/// A valid credential is found by its id. Every process learns of its revocation.
 pub fn a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that(place: &dyn CredentialsPlace) {
     let serve = begin(place);
     let shell = place.credentials();
@@ -77,7 +77,7 @@ pub fn a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that(
     assert!(done(shell.credentials()).is_empty());
 }
 
-/// A pairing is redeemed once, within its lifetime. A code also needs approval at a terminal.
+/// A pairing is redeemed once, within its lifetime. A code must be approved before.
 pub fn a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_in(place: &dyn CredentialsPlace) {
     let store = begin(place);
     let offer = |id: &str, kind| done(store.offer_pairing(&pairing(id, kind)));
@@ -128,7 +128,8 @@ fn live(store: &dyn Credentials) -> Vec<String> {
     done(store.credentials()).into_iter().map(|known| known.made.id).collect()
 }
 
-/// Of concurrent calls that make a token of one name, one token remains, and its creator was told so.
+/// Concurrent calls that make tokens of one name leave one token. Each call returns the number of tokens that it
+/// replaced.
 pub fn of_tokens_of_one_name_that_are_made_at_once_the_last_is_left(place: &dyn CredentialsPlace) {
     let store = begin(place);
     let replaced: u64 = std::thread::scope(|scope| {
@@ -142,7 +143,8 @@ pub fn of_tokens_of_one_name_that_are_made_at_once_the_last_is_left(place: &dyn 
     assert_eq!((live(&*store).len(), replaced), (1, 7), "each replaced the one before it");
 }
 
-/// A removed person can answer no question. Their credentials are revoked, and their unfinished pairings are refused.
+/// A removed person can answer no question. The person's credentials are revoked, and their unfinished pairings are
+/// refused.
 pub fn a_person_who_is_removed_takes_all_that_is_theirs_along(place: &dyn CredentialsPlace) {
     let store = begin(place);
     let serve = place.credentials();

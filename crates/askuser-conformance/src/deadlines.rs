@@ -1,4 +1,4 @@
-//! Deadlines follow the store's clock.
+//! Rules for deadlines, which follow the store's clock.
 
 use crate::Place;
 use crate::support::{TestEnv, choice, ended, new_attempt, ok, request, wait};
@@ -6,7 +6,7 @@ use askuser::Via;
 use askuser::store::{Ending, State};
 use std::time::Duration;
 
-/// A passed deadline chooses no option, names no person and refuses later answers.
+/// An expired deadline ends the question without an option or a person. Later answers are refused.
 pub fn time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_given(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -26,7 +26,7 @@ pub fn time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_giv
     assert_eq!(process.get(&patient).state(), State::Pending, "it has no deadline");
 }
 
-/// A person who stops the clock clears the deadline for everyone.
+/// A person who stops the clock removes the deadline for all people.
 pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -41,14 +41,14 @@ pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
     assert_eq!(here.get(&id).state(), State::Answered, "what has ended has no clock");
 }
 
-/// A waiter gets the expiry although no process reads.
+/// A waiter gets the timeout although no process makes a call.
 pub fn a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
     let id = process.ask(&request("1").with_deadline(Duration::from_millis(300)));
     let agent = process.agent();
     let mut waiting = Box::pin(agent.wait(&id));
-    // It watches, reads and waits.
+    // Three polls suffice to watch, read and sleep.
     for _ in 0..3 {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(waiting.as_mut().poll(&mut context).is_pending());
@@ -59,7 +59,7 @@ pub fn a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens(place: &dyn 
     assert_eq!((ending.state(), ending.at_ms()), (State::TimedOut, Some(1_000_300)));
 }
 
-/// The longest possible deadline never expires.
+/// A question with the longest possible deadline never expires.
 pub fn the_longest_deadline_there_is_never_passes(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();

@@ -1,4 +1,4 @@
-//! Unsent text of people.
+//! Rules for drafts, the unsent text of people.
 
 use crate::Place;
 use crate::support::{TestEnv, choice, is_forbidden, ok, request, wait};
@@ -10,7 +10,7 @@ fn typed(text: &str) -> Draft {
     Draft::from(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), note: None, ..answer }])
 }
 
-/// Each person has their own draft, at every surface.
+/// Each person has a separate draft, which every surface reads.
 pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -61,7 +61,8 @@ fn texts(drafts: &[SavedDraft]) -> Vec<&Draft> {
     drafts.iter().map(|saved| &saved.draft).collect()
 }
 
-/// A draft that a writer has not seen stays beside its own. The author reads both, newest first, with their devices.
+/// A save replaces only drafts that its writer has seen. The author reads all remaining drafts, newest first, with
+/// their devices.
 pub fn a_save_replaces_only_drafts_that_its_writer_has_seen(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -75,7 +76,7 @@ pub fn a_save_replaces_only_drafts_that_its_writer_has_seen(place: &dyn Place) {
     stage.advance(1_000);
     ok(wait(desk.save_draft(&id, &save("desk 2", "d", 2, &[]))));
     stage.advance(1_000);
-    // The phone was opened before the second save.
+    // The phone read the drafts before the second save.
     let beside = ok(wait(phone.save_draft(&id, &save("phone", "p", 1, &[seen]))));
     assert_eq!(texts(&beside), [&typed("desk 2")], "nobody has seen it there");
     let both = drafts();

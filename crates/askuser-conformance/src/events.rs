@@ -1,4 +1,4 @@
-//! Events become visible in the order of their numbers, and no watcher misses one.
+//! Rules for events: they become visible in the order of their numbers, and no watcher misses one.
 
 use crate::support::{Process, TestEnv, choice, new_attempt, ok, request, until, wait};
 use crate::{Place, SeededRng};
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 const WRITERS: usize = 4;
 const QUESTIONS: usize = 60;
 
-/// Several processes ask and end questions concurrently.
+/// Asks and ends questions in a new process. Tests run several of these concurrently.
 fn write(stage: &TestEnv<'_>, writer: usize) {
     let process = stage.open();
     let agent = process.agent();
@@ -29,7 +29,7 @@ fn write(stage: &TestEnv<'_>, writer: usize) {
     ok(wait(agent.flush()));
 }
 
-/// A reader that has seen a number never finds a smaller one later, with any number of writers. It misses no event.
+/// A reader never finds a smaller number later and misses no event, although writers run concurrently.
 pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn Place) {
     let stage = &TestEnv::new(place);
     let all = WRITERS * QUESTIONS * 2;
@@ -41,7 +41,7 @@ pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn 
                 write(stage, writer);
             });
         }
-        // One reads at once, one is slow.
+        // One reader reads all events at once, and one reads few at a time.
         for limit in [u32::MAX, 7] {
             scope.spawn(move || {
                 let reader = stage.open().person("reader");
@@ -65,7 +65,7 @@ pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn 
     });
 }
 
-/// Every question has two events, and the first one says that it was asked.
+/// Asserts that every question has two events, of which the first is that of asking.
 fn check(events: &[StoreEvent], all: usize) {
     assert_eq!(events.len(), all, "one event for each change, and no other");
     let mut states = BTreeMap::<&QuestionId, Vec<State>>::new();
@@ -77,7 +77,7 @@ fn check(events: &[StoreEvent], all: usize) {
     }
 }
 
-/// A follower resumes from the last number it has seen, and detects missing events.
+/// A reader can resume after the last number that it has seen. It learns of missing events.
 pub fn a_reader_resumes_where_it_was_and_can_tell_a_gap(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -111,7 +111,7 @@ fn next(watch: &mut Watch) -> Option<Change> {
     }
 }
 
-/// A watcher gets all later events in order, or that it lagged.
+/// A watcher gets all later events in order, or learns that it lagged.
 pub fn a_watcher_hears_of_every_change_or_that_it_lagged(place: &dyn Place) {
     let stage = &TestEnv::new(place);
     let reader = stage.open().person("reader");
@@ -147,7 +147,7 @@ pub fn a_watcher_hears_of_every_change_or_that_it_lagged(place: &dyn Place) {
     });
 }
 
-/// Waits for the next event.
+/// Waits for the next event and returns it.
 fn hear(watch: &mut Watch) -> StoreEvent {
     match wait(watch.next()) {
         Change::Event(event) => event,
@@ -155,7 +155,7 @@ fn hear(watch: &mut Watch) -> StoreEvent {
     }
 }
 
-/// Events of other processes arrive. A watcher of one question gets only its events.
+/// Watchers get the events of other processes. A watcher of one question gets only its events.
 pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -169,7 +169,7 @@ pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &d
     there.answer(&other, 0, "ada");
     there.answer(&own, 1, "ada");
     let event = loop {
-        // The event of asking may arrive late.
+        // The event of asking may still arrive.
         let event = hear(&mut watch);
         assert_eq!(event.id, own, "it watches one question");
         if event.state != State::Pending {
@@ -187,7 +187,7 @@ pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &d
     assert_eq!(heard, BTreeSet::from([own, other]));
 }
 
-/// After an event, every process reads the question in that state.
+/// After a watcher got an event, every process reads the question in that state or a later one.
 pub fn what_a_watcher_hears_of_can_be_read(place: &dyn Place) {
     let stage = &TestEnv::new(place);
     let readers: [Process; 2] = [stage.open(), stage.open()];

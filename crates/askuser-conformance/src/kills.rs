@@ -1,7 +1,8 @@
-//! Kills processes. All acknowledged writes survive, and no question is answered or used twice, or without a person.
+//! Tests that kill processes. All acknowledged writes survive. No question is answered twice or without a person, and
+//! no permission is used twice.
 //!
-//! Only a persistent store can run this. Its tests have a program that does one [`work`] after the other, and pass
-//! [`nothing_acknowledged_is_lost`] a way to start it.
+//! Only persistent stores run these tests. They need a program that calls [`work`]. Pass a function that starts the
+//! program to [`nothing_acknowledged_is_lost`].
 
 use crate::support::{AGENT, SeededRng, agent, attempt, choice, permission, person, request, wait};
 use askuser::store::{Claim, Filter, Handle, QuestionId, Series, State, Store};
@@ -12,22 +13,22 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Sends a message that must arrive even if this process is killed right after.
+/// Prints a message that arrives even if this process is killed immediately afterwards.
 ///
 /// # Panics
-/// If no process reads it.
+/// If standard output is closed.
 pub fn say(words: &str) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "\n@{words}").and_then(|()| stdout.flush()).expect("a process that listens");
 }
 
-/// The messages of a process from [`say`], without the output of the test harness.
+/// Returns the messages that a process printed with [`say`], without the output of the test harness.
 pub fn messages(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     text.lines().filter_map(|line| line.strip_prefix('@')).map(str::to_owned).collect()
 }
 
-/// Does a job with a store, usually forever; `false` for an unknown job.
+/// Runs a job with a store, usually without an end. Returns `false` if the job is unknown.
 ///
 /// | job | does |
 /// |---|---|
@@ -76,7 +77,7 @@ fn answer_all(person: &Handle, name: &str) {
     }
 }
 
-/// Follows the events and calls a function for each answered question.
+/// Follows the events forever. Calls a function for each answered question.
 fn follow(reader: &Handle, mut act: impl FnMut(&QuestionId)) {
     let mut last = 0;
     loop {
@@ -123,10 +124,11 @@ fn wait_killed(agent: &Handle, json: &str) {
     }
 }
 
-/// Starts a process that puts this request and waits, and kills it: [`Place::die_waiting`](crate::Place::die_waiting).
+/// Starts a process that puts this request and waits, and kills it. Returns the id of the question, as
+/// [`Place::die_waiting`](crate::Place::die_waiting) does.
 ///
 /// # Panics
-/// If it reports no id.
+/// If the process reports no id.
 pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: Option<&Series>) -> QuestionId {
     let series = series.map(|series| serde_json::json!({"name": series.name, "conversation": series.conversation}));
     let job = format!("wait {}", serde_json::json!({"request": request, "series": series}));
@@ -138,7 +140,7 @@ pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: O
     id.expect("it says what was kept")
 }
 
-/// A process with captured output. Under load Wine refuses to start one of hundreds.
+/// Starts a process with captured output. Repeats a failed start, because Wine sometimes refuses one under load.
 fn started(mut process: Command) -> Child {
     let mut child = None;
     crate::until("a process is started", || {
@@ -148,7 +150,7 @@ fn started(mut process: Command) -> Child {
     child.expect("a process")
 }
 
-/// The messages of a process that is killed after this time.
+/// Kills a process after this time. Returns the messages that it printed.
 fn killed_after(process: Command, after: Duration) -> Vec<String> {
     let mut child = started(process);
     let mut stdout = child.stdout.take().expect("its output");
@@ -163,11 +165,11 @@ fn killed_after(process: Command, after: Duration) -> Vec<String> {
     messages(&reader.join().expect("its output"))
 }
 
-/// Kills processes that ask, answer, deliver and claim, at random for this time. Then checks the store and returns the
-/// counts in words.
+/// Kills processes that ask, answer, deliver and claim, at random times. Then checks the store and returns the counts
+/// as text.
 ///
 /// # Panics
-/// If an acknowledged write is lost, or took effect twice.
+/// If an acknowledged write is lost or took effect twice.
 pub fn nothing_acknowledged_is_lost(
     time: Duration,
     start: impl Fn(&str) -> Command,

@@ -1,4 +1,4 @@
-//! The contract of every store, as tests that any store runs; and a store in memory.
+//! The contract of stores as tests that any store can run, and a store in memory.
 //!
 //! A store's tests create a [`Place`] and get one test per rule:
 //!
@@ -45,35 +45,36 @@ use askuser::Request;
 use askuser::store::{Principal, QuestionId, Series, Store};
 use std::sync::Arc;
 
-/// The place of a store's questions: new and empty. Its clock moves only when it is set.
+/// A new, empty store for one test. Its clock moves only when it is set.
 pub trait Place: Send + Sync {
-    /// The store as another process opens it.
+    /// Opens the store as another process.
     fn open(&self) -> Arc<dyn Store>;
 
     /// Sets the store's clock, in milliseconds since 1970.
     fn set_time(&self, ms: u64);
 
-    /// The same principal with a new, valid credential.
+    /// Adds a new, valid credential to the store. Returns the principal with that credential.
     fn with_credential(&self, by: &Principal) -> Principal;
 
     /// Revokes the credential of this principal.
     fn revoke(&self, by: &Principal);
 
-    /// Starts a process that puts this request, waits for it, and dies silently.
+    /// Starts a process that puts this request, waits for an answer, and dies without leaving. Returns the id of the
+    /// question.
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
 
-    /// The number of steps of the random model. A tenth of it is the number of waiters in one process.
+    /// Returns the number of steps of the random model. Another test runs a tenth as many waiters in one process.
     fn steps(&self) -> usize {
         100_000
     }
 
-    /// The problems that the store's own check finds; empty if it is consistent.
+    /// Returns the problems that the store's own check finds. A consistent store has none.
     fn damage(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Declares one test per rule about tokens and devices. The expression makes a new
+/// Declares one test per rule about tokens and devices. The expression creates a new
 /// [`CredentialsPlace`](credentials::CredentialsPlace).
 #[macro_export]
 macro_rules! credentials_conformance {
@@ -88,7 +89,7 @@ macro_rules! credentials_conformance {
     };
 }
 
-/// Declares one test per rule, in separate modules. The expression makes a new [`Place`].
+/// Declares one test per rule, in separate modules. The expression creates a new [`Place`].
 #[macro_export]
 macro_rules! conformance {
     ($place:expr) => {

@@ -1,4 +1,4 @@
-//! Lists: paged, filtered and searched, with only the questions that their reader may see.
+//! Rules for lists: paging, filters and search. A list has only the questions that its reader may see.
 
 use crate::Place;
 use crate::support::{TestEnv, agent, by_agent, ok, person, request, set, wait};
@@ -9,7 +9,7 @@ use askuser::store::{
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via};
 use std::collections::BTreeSet;
 
-/// Pages in both directions contain every remaining question exactly once, during concurrent changes.
+/// Pages in both directions contain every remaining question exactly once, although questions change meanwhile.
 pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -17,7 +17,7 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
     let ids: Vec<QuestionId> = (0..40).map(|i| process.ask(&request(&i.to_string()))).collect();
     let page = |filter: &Filter| ok(wait(reader.list(filter)));
     let asked = |page: &Page| page.questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>();
-    // A list at rest.
+    // The list does not change meanwhile.
     let all = page(&Filter::pending());
     assert_eq!((asked(&all), all.next), (ids.clone(), None), "in the order of asking");
     let latest = asked(&page(&Filter::pending().reversed().at_most(3)));
@@ -27,7 +27,7 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
     assert_eq!(ok(wait(reader.count(&behind.clone().at_most(1)))), 10, "from the place on, whatever the limit");
     assert_eq!(ok(wait(reader.count(&behind.reversed()))), 29, "the other way");
     assert_eq!(page(&Filter::pending().after(Cursor { rank: 0, n: u64::MAX })).questions.len(), 0, "behind the end");
-    // With concurrent changes.
+    // The list changes between the pages.
     for latest_first in [false, true] {
         let mut filter = Filter { latest_first, limit: Some(4), ..Filter::pending() };
         let mut seen = Vec::new();
@@ -38,7 +38,7 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
             let next = page(&filter);
             assert!(next.questions.len() <= 4);
             seen.extend(asked(&next));
-            // One question from the last page, and one that comes later or was seen long ago.
+            // The ended questions are one of the last page, and one that comes later or was seen before.
             let victims = [seen.last().cloned(), before.iter().nth(round * 7 % before.len()).cloned()];
             for id in victims.into_iter().flatten().filter(|_| round % 2 == 0) {
                 if gone.insert(id.clone()) {
@@ -67,7 +67,8 @@ fn spoken(call: &str, text: &str) -> Request {
     Request::new(RequestKey::new("session", call), set).with_origin(request("").origin().clone())
 }
 
-/// The search covers the text that a person reads, in any case and with any signs, and not the stored JSON.
+/// A search covers the text that a person reads, not the stored JSON. Case is ignored, and all characters may be
+/// searched.
 pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     process.ask(&spoken("1", "Drop the \"main\" table? 100% of it, under_score, back\\slash, ДА"));
@@ -98,7 +99,7 @@ pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
         ("PREVIEW()", "1"),
         ("ΞΈΝΟΣ?", "3"),
         ("", "1 2 3"),
-        // Only the record has these.
+        // Only the stored JSON has these texts.
         ("limits", ""),
         ("multiSelect", ""),
         ("{", ""),
@@ -108,7 +109,8 @@ pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     }
 }
 
-/// Questions that an agent waits for come before those that it works on without, page by page and both ways. A history has one order.
+/// Questions that an agent waits for come before background questions, on all pages and in both directions. A history
+/// has only one order.
 pub fn what_an_agent_waits_for_is_listed_first(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -144,7 +146,7 @@ pub fn what_an_agent_waits_for_is_listed_first(place: &dyn Place) {
     assert_eq!(read(Filter::ended()), ids, "by the time of their ending");
 }
 
-/// People see everything, what is for them before the rest; agents see what is theirs.
+/// People see all questions, and those that are for them first. Agents see only their own questions.
 pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let all = process.ask(&request("1"));
@@ -164,7 +166,7 @@ pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     is_listed(person("ada"), &[all, ada, nameless, bob]);
     is_listed(person("o'neil"), &[all, ada, nameless, bob]);
     is_listed(person("bob"), &[all, bob, nameless, ada]);
-    // A part of a name is another name.
+    // A part of a name is a different name.
     is_listed(person("AD"), &[all, nameless, ada, bob]);
     is_listed(agent("tester"), &[all, ada]);
     is_listed(agent("another"), &[bob]);
@@ -172,12 +174,12 @@ pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     is_listed(Principal::person("", Via::Policy), &[all, ada, bob, nameless]);
 }
 
-/// Ended questions are listed by the time of ending, on every page, in both directions, also behind a purged question.
+/// Ended questions are listed by the time of ending: on every page, in both directions, and after a purged question.
 pub fn what_has_ended_is_listed_by_the_time_of_its_ending(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
     let ids: Vec<QuestionId> = (0..6).map(|i| process.ask(&request(&i.to_string()))).collect();
-    // Two end in the same millisecond, and the clock goes back once.
+    // Two questions end in the same millisecond, and the clock goes back once.
     for (i, ended_ms) in [(3, 10), (1, 40), (4, 30), (0, 30), (2, 20)] {
         stage.set_time(2_000_000 + ended_ms);
         process.answer(&ids[i], 0, "ada");
@@ -209,7 +211,7 @@ pub fn what_has_ended_is_listed_by_the_time_of_its_ending(place: &dyn Place) {
     assert_eq!(order(&pages(behind.reversed(), 2)), [0; 0], "nothing before it is left");
 }
 
-/// A list contains the reader's unsent text, shortened.
+/// A list contains the reader's unsent text, with a maximum length.
 pub fn a_list_has_the_unsent_words_of_its_reader(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let id = process.ask(&request("1"));

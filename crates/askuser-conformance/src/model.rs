@@ -1,4 +1,4 @@
-//! The random driver: any calls in any order give the same results as the store in memory.
+//! The random model: random calls must give the same results as in the store in memory.
 
 use crate::support::{Process, TestEnv, attempt, by_agent, choice, ok, person, request_for, set, wait};
 use crate::{MemoryStore, Place, SeededRng};
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Every step uses one of several processes.
+/// The number of processes. Every step uses one of them.
 const PROCESSES: usize = 3;
-/// The number of keys that are reused.
+/// The number of different keys, which are reused.
 const KEYS: usize = 300;
 const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
-/// Results that must be frequent for the driver to be meaningful.
+/// The results that must be frequent, so that the test is meaningful.
 const RESULTS: &str = "put new,put known,put other,series new,series known,answer ok,answer ended,answer forbidden,\
      answer misfit,withdraw ok,withdraw ended,withdraw forbidden,claim Won,claim Used,claim Lapsed,claim forbidden,hold ok,\
      deliver ok,draft ok,draft forbidden";
 
-/// A value of the store and its counterpart in the store in memory.
+/// A value of the tested store and its counterpart in the store in memory.
 struct Two<T>(T, T);
 
 struct Asked {
@@ -37,11 +37,11 @@ struct Model<'a> {
     processes: Vec<Two<Process>>,
     rng: SeededRng,
     asked: Vec<Asked>,
-    /// The number of times that each result occurred.
+    /// The number of times that each result has occurred.
     seen: BTreeMap<String, usize>,
 }
 
-/// A hundred thousand steps, unless the store sets another number.
+/// The store gives the same results as the store in memory for random calls. A place may set the number of steps.
 pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let memory = MemoryStore::new();
@@ -51,7 +51,7 @@ pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
     let rng = SeededRng::new(7);
     let memory = memory.clone();
     let mut model = Model { stage: &stage, memory, processes, rng, asked: Vec::new(), seen: BTreeMap::new() };
-    // An audience is a person that the store knows.
+    // An audience must consist of people that the store knows, so this person makes a call first.
     ok(wait(model.processes[0].0.person("person 2").count(&Filter::default())));
     for _ in 0..place.steps() {
         model.step();
@@ -64,7 +64,7 @@ pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
     assert!(damage.is_empty(), "{damage:?}");
 }
 
-/// A result as both stores must give it: without ids, and with only the kind of an error.
+/// Returns a result as both stores must give it: without ids, and with only the kind of an error.
 fn told<T: Debug>(result: &Result<T, StoreError>) -> String {
     match result {
         Ok(value) => format!("ok {value:?}"),
@@ -76,7 +76,7 @@ fn told<T: Debug>(result: &Result<T, StoreError>) -> String {
     }
 }
 
-/// The facts of an ending. Behind a server every person has a device.
+/// Returns the facts of an ending. The device is left out, because behind a server every person has one.
 fn ended(ending: &Ending) -> String {
     let facts = |reported: &Resolution| {
         format!("{} {:?} {:?} {:?}", json!(reported.outcome()), reported.via(), reported.by(), reported.reported())
@@ -84,7 +84,7 @@ fn ended(ending: &Ending) -> String {
     format!("{:?} {:?} {:?} {:?}", ending.state(), ending.by(), ending.at_ms(), ending.recorded().map(facts))
 }
 
-/// The facts of a question without its id and cursor.
+/// Returns the facts of a question without its id and cursor.
 fn facts(question: &StoredQuestion) -> String {
     let waits = question.asker == AskerPresence::Waits && question.ending.is_none();
     let StoredQuestion { asked_ms, expires_ms, ending, sent_ms, delivered_ms, unsent, .. } = question;
@@ -109,7 +109,7 @@ impl Model<'_> {
         self.rng.below(one_in) == 0
     }
 
-    /// Makes a call about a question to both stores, and compares the results.
+    /// Makes a call about a question in both stores and compares the results. Returns the result.
     fn both<T: Debug>(
         &mut self,
         what: &str,
@@ -134,7 +134,7 @@ impl Model<'_> {
         if self.is_rare(12) {
             return self.clock();
         }
-        // Mostly a recent question: older ones have ended.
+        // The question is mostly a recent one, because older ones have ended.
         let back = if self.is_rare(2) { 12 } else { KEYS };
         let at = self.asked.len().checked_sub(1 + self.rng.below(back));
         let name = attempt(format!("attempt {}", self.rng.below(2)));
@@ -143,12 +143,12 @@ impl Model<'_> {
             ("series", _) => self.put_in_series(),
             ("answer", Some(at)) => {
                 let end = self.end();
-                // A server parses the answer before it checks rights.
+                // A server parses an answer before it checks the caller's rights.
                 let is_misfit = matches!(&end, End::Resolve { outcome, .. } if *outcome == misfit());
                 let by = if is_misfit { person("person 2") } else { self.answerer(at) };
                 self.both(what, at, |process, id| Ok(ended(&wait(process.by(by.clone()).end(id, &end, &name))?)));
             }
-            // Rare, so that most questions live long enough.
+            // Withdrawals are rare, so that most questions stay open long enough.
             ("withdraw", Some(at)) if self.is_rare(6) => {
                 let by = self.reader(at);
                 self.both(what, at, |process, id| Ok(ended(&wait(process.by(by.clone()).withdraw(id, &name))?)));
@@ -191,7 +191,7 @@ impl Model<'_> {
         End::Resolve { outcome, reported: Some(reported).filter(|_| !by.is_empty()) }
     }
 
-    /// The agent that asked, or rarely another principal.
+    /// Returns the agent that asked, or rarely another principal.
     fn asker(&mut self, at: usize) -> Principal {
         if self.is_rare(8) { self.reader(at) } else { Principal::agent(self.asked[at].request.origin()) }
     }
@@ -214,10 +214,10 @@ impl Model<'_> {
         }
     }
 
-    /// A request of one of three agents, the last of which has a credential.
+    /// Returns a request of one of three agents, of which the last one has a credential.
     fn request(&mut self, call: &str, is_for_one: bool) -> Request {
         let purpose = if self.is_rare(3) { Purpose::Permission } else { Purpose::Question };
-        // A key belongs to one agent and has one purpose.
+        // The key contains the agent and the purpose, because a key must not be reused with others.
         let agent = self.rng.below(3);
         let request = by_agent(request_for(purpose, &format!("{call} {purpose:?} {agent}")), &format!("agent {agent}"));
         let origin = request.origin().clone();
@@ -288,7 +288,7 @@ impl Model<'_> {
         });
     }
 
-    /// Moves the clock, also backwards. Due questions end first.
+    /// Moves the clock, sometimes backwards. Questions past their deadline end first.
     fn clock(&mut self) {
         let jump = self.rng.below(3_000) as u64;
         let now = self.stage.now();
@@ -308,7 +308,7 @@ impl Model<'_> {
         }
     }
 
-    /// Two pages of a list, and the counts behind the first.
+    /// Compares two pages of a list and the count of the questions after the first page.
     fn lists(&mut self, now: u64) {
         let filter = Filter {
             pending: [None, Some(true), Some(false)][self.rng.below(3)],
@@ -331,7 +331,7 @@ impl Model<'_> {
         assert_eq!(here, there, "a list differs from the store in memory: {filter:?}");
     }
 
-    /// At the end both stores agree on all questions.
+    /// Asserts that both stores have the same questions and the same number of events at the end.
     fn agrees(&mut self) {
         let Two(here, there) = &self.processes[0];
         let both = [here, there].map(|process| {

@@ -1,4 +1,4 @@
-//! A PostgreSQL server for tests, in a temporary folder, reachable only through its socket.
+//! A PostgreSQL server for tests. It uses a temporary folder and is reachable only through its socket.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The user that runs it if the tests run as root: PostgreSQL refuses root.
+/// The user who runs the server if the tests run as root. PostgreSQL refuses to run as root.
 const USER: &str = "postgres";
 
-/// A server that runs until it is dropped.
+/// A PostgreSQL server that runs until it is dropped.
 #[derive(Debug)]
 pub struct PostgresServer {
     programs: PathBuf,
@@ -19,10 +19,10 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Starts a server with these settings; `None` if PostgreSQL is not installed. If `CI` is set, that is a failure.
+    /// Starts a server with these settings. Returns `None` if PostgreSQL is not installed.
     ///
     /// # Panics
-    /// If it does not start.
+    /// If the server does not start. Also if `CI` is set and PostgreSQL is not installed.
     pub fn start(settings: &[&str]) -> Option<PostgresServer> {
         let Some(programs) = programs() else {
             crate::left_out_without("PostgreSQL's server: apt-get install postgresql");
@@ -40,48 +40,48 @@ impl PostgresServer {
         Some(server)
     }
 
-    /// The address of its database, open to every user of this machine.
+    /// Returns the address of the server's database. Every user of this machine may open it.
     pub fn address(&self) -> String {
         format!("postgres://{USER}@/postgres?host={}&port={}", self.folder.path().display(), self.port())
     }
 
-    /// The port, which also names the socket.
+    /// Returns the port, which is also part of the socket's name.
     pub fn port(&self) -> &str {
         self.settings.iter().rev().find_map(|setting| setting.strip_prefix("port=")).unwrap_or("5432")
     }
 
-    /// The folder of the socket.
+    /// Returns the folder of the socket.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The data folder.
+    /// Returns the data folder of the server.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// The main process while the server runs.
+    /// Returns the process id of the server; `None` if it is stopped.
     pub fn process(&self) -> Option<u32> {
         self.running.as_ref().map(Child::id)
     }
 
-    /// A PostgreSQL program, run as the server's user.
+    /// Returns a command for a PostgreSQL program, which runs as the server's user.
     pub fn program(&self, name: &str) -> Command {
         as_user(&self.programs.join(name))
     }
 
-    /// Kills it like a crash.
+    /// Stops the server immediately, as in a crash.
     ///
     /// # Panics
-    /// If it does not end.
+    /// If the server does not end.
     pub fn stop_immediately(&mut self) {
         self.stop("immediate");
     }
 
-    /// Shuts it down.
+    /// Shuts the server down in order.
     ///
     /// # Panics
-    /// If it does not end.
+    /// If the server does not end.
     pub fn stop_in_order(&mut self) {
         self.stop("fast");
     }
@@ -93,15 +93,15 @@ impl PostgresServer {
         child.wait().expect("it has ended");
     }
 
-    /// Sets options for the next start.
+    /// Sets the options for the next start of the server.
     pub fn set(&mut self, settings: &[&str]) {
         self.settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
     }
 
-    /// Restarts a stopped server.
+    /// Starts a stopped server again.
     ///
     /// # Panics
-    /// If it does not start.
+    /// If the server does not start.
     pub fn start_again(&mut self) {
         let mut command = self.program("postgres");
         command.arg("-D").arg(self.data()).args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
@@ -125,7 +125,8 @@ impl PostgresServer {
         }
     }
 
-    /// Copies a data folder that was initialised once: initialising takes a second.
+    /// Creates the data folder as a copy of a template, because initialising a folder takes a second. The first test
+    /// creates the template.
     fn make_data(&self) {
         let template =
             std::env::temp_dir().join(format!("askuser-postgres-template-{}-{}", version(&self.programs), who()));
@@ -139,7 +140,7 @@ impl PostgresServer {
                 .output()
                 .expect("initdb");
             assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-            // Of concurrent tests, one is first.
+            // One of several concurrent tests creates the template. The others discard theirs.
             let kept = fresh.keep();
             if fs::rename(&kept, &template).is_err() {
                 let _ = fs::remove_dir_all(&kept);
@@ -160,7 +161,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// The folder of the server's programs. Debian keeps it out of the path.
+/// Returns the folder of the server's programs; `None` if there is none. Debian does not add it to `PATH`.
 fn programs() -> Option<PathBuf> {
     let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
         .map(|folder| folder.filter_map(|entry| Some(entry.ok()?.path().join("bin"))).collect())
@@ -185,7 +186,7 @@ fn is_root() -> bool {
     who() == "0"
 }
 
-/// Runs a program as the server's user. It ends with the thread that started it.
+/// Returns a command that runs a program as the server's user. The program ends with the thread that started it.
 fn as_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
@@ -195,7 +196,7 @@ fn as_user(program: &Path) -> Command {
     command
 }
 
-/// Changes the owner of a folder to that user.
+/// Makes the server's user the owner of a folder, if the tests run as root.
 fn own(folder: &Path) {
     if is_root() {
         let given = Command::new("chown").args(["-R", &format!("{USER}:{USER}")]).arg(folder).status();

@@ -1,4 +1,4 @@
-//! Rights and recorded authors.
+//! Rules for rights and for recorded authors.
 
 use crate::Place;
 use crate::support::{Process, TestEnv, agent, choice, is_forbidden, new_attempt, ok, person, request, wait};
@@ -7,7 +7,8 @@ use askuser::store::{
 };
 use askuser::{Origin, Reported, Request, Via};
 
-/// An operation on a question, by name. It fails if the operation had no effect.
+/// The name of an operation on a question, and a function that performs it. The function fails if the operation has no
+/// effect.
 type Deed = (&'static str, fn(&Process, &Principal, &Request, &QuestionId) -> Result<(), StoreError>);
 
 const DEEDS: [Deed; 16] = [
@@ -29,8 +30,8 @@ const DEEDS: [Deed; 16] = [
     ("withdraw", |process, by, _, id| wait(process.by(by.clone()).withdraw(id, &new_attempt())).map(drop)),
 ];
 
-/// The store itself sets author, surface, device and time in every way to answer. Statements in the answer are stored
-/// beside them.
+/// The store itself sets the author, surface, device and time of an answer, for every surface. It records the
+/// statements in the answer separately.
 pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -61,7 +62,8 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     }
 }
 
-/// An answer by an agent's credential is that agent's report: stored and returned to it, and never a person's answer.
+/// An answer by an agent's credential is a report of that agent. It is stored and returned to the agent, and never
+/// counts as a person's answer.
 pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -88,7 +90,7 @@ pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_perso
     assert_eq!(process.get(&id).ending.as_ref(), Some(&ending), "and it is kept so");
 }
 
-/// A key belongs to one credential. The same key of another credential is another question.
+/// Each credential has separate keys. The same key of another credential is another question.
 pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let of = |credential: &str| request("1").with_origin(Origin::default().with_credential(credential));
@@ -106,7 +108,7 @@ pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
     assert_eq!(ok(wait(ada.get(request("2").key()))).id, only, "to a person it names the only one");
 }
 
-/// A refused call changes no state and sends no event.
+/// A refused call changes no state and records no event.
 pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -122,7 +124,7 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
             let result = act(&process, &by, &request("1").with_audience(["ada"]), id);
             let is_refused = match result {
                 Err(StoreError::Forbidden(_)) => true,
-                // Behind a server each credential has separate keys, and so separate questions.
+                // Behind a server, each credential has separate keys and so separate questions.
                 Err(StoreError::NotFound(_)) => deed == "see by key",
                 _ => false,
             };
@@ -138,7 +140,7 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     assert_eq!(ok(wait(process.person("ada").events(0, 10))).events.len(), 1, "nothing but that it was asked");
 }
 
-/// A failed notification of a person is stored with the store's time until one succeeds.
+/// A failed notification of a person is stored with the time of the store's clock, until a notification succeeds.
 pub fn a_failed_notice_is_remembered_with_the_stores_time(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();

@@ -1,4 +1,4 @@
-//! Questions that ended long ago are removed, and readers of events learn of it.
+//! Rules for purges: questions that ended long ago are removed, and readers of events learn of that.
 
 use crate::Place;
 use crate::support::{Process, TestEnv, new_attempt, ok, person, request, until, wait};
@@ -14,14 +14,15 @@ fn events(process: &Process, after: u64) -> Events {
     ok(wait(process.person("ada").events(after, 100)))
 }
 
-/// Asks and answers a question.
+/// Asks and answers a question. Returns its id.
 fn answered(process: &Process, request: &Request) -> QuestionId {
     let id = process.ask(request);
     process.answer(&id, 0, "ada");
     id
 }
 
-/// The time of ending decides, not the time of asking or the audience. Pending questions stay.
+/// A purge removes questions by their time of ending, with their drafts and events. The audience and the time of asking
+/// do not matter. Pending questions stay.
 pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -65,7 +66,7 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
     assert_eq!(stage.place.damage(), Vec::<String>::new());
 }
 
-/// A reader that has seen all events continues. One that has not gets a gap.
+/// After a purge, a reader that has seen all events continues. Any other reader learns of a gap.
 pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -91,8 +92,8 @@ pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Pla
     assert!(events(&process, begin).gap, "some are missing after {begin}, though there are later ones");
 }
 
-/// A question after a purge gets no cursor or number of a removed one. So both are larger than those that a reader has
-/// kept.
+/// After a purge, new questions and events get larger cursors and numbers than all removed ones. So readers can
+/// continue from those that they have kept.
 pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -108,7 +109,7 @@ pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: 
     assert!(next.question.cursor > cursor, "{:?} after {cursor:?}", next.question.cursor);
     let behind = ok(wait(process.person("ada").list(&Filter::default().after(cursor)))).questions;
     assert_eq!(behind.first().map(|question| &question.id), Some(&next.question.id));
-    // The waiter of a purged question does not move to the next one.
+    // The waiter of the purged question must not become a waiter of the next one.
     ok(wait(waiting.attachment.detach()));
     assert_eq!(process.get(&next.question.id).asker, askuser::store::AskerPresence::Waits);
     until("its event is visible", || !events(&process, last).events.is_empty());

@@ -1,4 +1,4 @@
-//! Concurrent processes: one attempt wins, and every loser learns which.
+//! Rules for concurrent processes: one attempt wins, and every other attempt gets the winner.
 
 use crate::Place;
 use crate::support::{TestEnv, attempt, choice, ok, permission, request, wait};
@@ -8,7 +8,7 @@ use std::sync::Barrier;
 const PROCESSES: usize = 6;
 const QUESTIONS: usize = 300;
 
-/// Runs an operation on every question in every process at once. Returns the replies by question.
+/// Runs an operation on every question in all processes concurrently. Returns the replies by question.
 fn race<T: Send>(
     stage: &TestEnv<'_>,
     ids: &[QuestionId],
@@ -39,7 +39,7 @@ fn race<T: Send>(
     by_question
 }
 
-/// The winner and all replies.
+/// Returns the index of the only winner, and the ending. Asserts that all replies have the same ending.
 fn winner(told: Vec<Result<Ending, StoreError>>) -> (usize, Ending) {
     let won: Vec<usize> = (0..told.len()).filter(|i| told[*i].is_ok()).collect();
     assert_eq!(won.len(), 1, "of all attempts one wins");
@@ -55,7 +55,7 @@ fn winner(told: Vec<Result<Ending, StoreError>>) -> (usize, Ending) {
     (won[0], endings[0].clone())
 }
 
-/// Of many answers one is recorded. Every process and every later reader gets that one.
+/// One of several concurrent answers is recorded. Every process and every later reader gets that one.
 pub fn every_question_has_one_winner_whom_all_losers_name(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -76,7 +76,7 @@ pub fn every_question_has_one_winner_whom_all_losers_name(place: &dyn Place) {
     crate::until("every end is told", || answered() == QUESTIONS);
 }
 
-/// A permission is used once. Every other process learns that it was used.
+/// One of several concurrent claims of a permission wins. The others learn that the permission was used.
 pub fn of_many_claims_one_wins(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -99,7 +99,7 @@ pub fn of_many_claims_one_wins(place: &dyn Place) {
     }
 }
 
-/// Of many processes that ask the same, one puts the question, and all get it.
+/// One of several processes that put the same request creates the question. All processes get that question.
 pub fn of_many_that_ask_the_same_one_is_new(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let calls: Vec<QuestionId> =

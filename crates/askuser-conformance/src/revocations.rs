@@ -1,16 +1,17 @@
-//! Every transaction checks the credential that it uses.
+//! Rules for revocations: every transaction checks the credential that it uses.
 
 use crate::Place;
 use crate::support::{AGENT, TestEnv, agent, attempt, choice, permission, person, request, wait};
 use askuser::store::{DraftSave, End, Filter, Store, StoreError};
 
 fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
-    // A server checks this itself.
+    // A store behind a server gets this error from the server.
     let refused = matches!(result, Err(StoreError::Unauthorized(_)));
     assert!(refused, "its credential was revoked: {result:?}");
 }
 
-/// After a revocation, a request authenticated before reads no data and changes no state.
+/// After its credential was revoked, a principal reads no data and changes no state, even if it was authenticated
+/// before.
 pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     TestEnv::new(place);
     let store = place.open();
@@ -49,7 +50,7 @@ pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     assert_eq!(wait(store.count(&bob, &Filter::pending())).expect("it counts"), 1, "nothing has changed");
 }
 
-/// Each call beside a revocation either completes before it or is refused.
+/// A call that runs concurrently with a revocation completes before it or is refused.
 pub fn nothing_is_put_after_its_credential_was_revoked(place: &dyn Place) {
     TestEnv::new(place);
     let asker = place.with_credential(&agent(AGENT));

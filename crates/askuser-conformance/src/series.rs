@@ -1,15 +1,15 @@
-//! The same question asked again: a call attaches to the stored question, or asks a new one.
+//! Rules for series: a call finds the open question of its series, or asks a new one.
 
 use crate::Place;
 use crate::support::{Process, TestEnv, asked, new_attempt, ok, request, series, until, wait};
 use askuser::store::{Put, State};
 
-/// Puts a request of the series, in this conversation.
+/// Puts a request of the series in this conversation.
 fn put(process: &Process, call: &str, conversation: &str) -> Put {
     process.put_in(&request(call), Some(&series(conversation)))
 }
 
-/// Two live conversations never share a question or its answer.
+/// Two waiting conversations never share a question or its answer.
 pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();
@@ -22,7 +22,7 @@ pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn
     assert!(!again.is_new && again.question.id == yours.question.id, "the answer is another conversation's");
 }
 
-/// An abandoned question is taken over by exactly one conversation.
+/// One conversation takes over a question for which no process waits.
 pub fn a_question_that_nothing_waits_for_is_taken_over(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();

@@ -1,4 +1,4 @@
-//! Helpers of the rules: questions, people, waiting.
+//! Helpers of the rules for questions, people and waiting.
 
 use crate::Place;
 use askuser::input::QuestionInput;
@@ -11,10 +11,10 @@ use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// The time limit of a rule in milliseconds.
+/// The time limit of a wait, in milliseconds.
 static PATIENCE: AtomicU64 = AtomicU64::new(45_000);
 
-/// Lowers the time limit in all threads, for tests that expect a timeout.
+/// Lowers the time limit for all threads, for tests that expect a timeout.
 pub fn give_up_after(patience: Duration) {
     PATIENCE.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
@@ -23,10 +23,10 @@ fn patience() -> Duration {
     Duration::from_millis(PATIENCE.load(Ordering::Relaxed))
 }
 
-/// Reports that a test is skipped because this machine lacks a requirement, also to `./check`.
+/// Reports that a test is skipped because this machine lacks a requirement. `./check` collects these reports.
 ///
 /// # Panics
-/// If `CI` is set and not empty: CI skips no test.
+/// If `CI` is set and not empty, because CI skips no test.
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 pub fn left_out_without(what: &str) {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
@@ -34,17 +34,17 @@ pub fn left_out_without(what: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     let line = format!("left out: {test} needs {what}\n");
     eprint!("{line}");
-    // The output of a test that passes is hidden, so `./check` collects these lines in a file.
+    // The output of a test that passes is hidden. So `./check` collects these lines in a file.
     if let Some(list) = std::env::var_os("ASKUSER_LEFT_OUT") {
         let list = std::fs::OpenOptions::new().create(true).append(true).open(list);
         list.and_then(|mut list| list.write_all(line.as_bytes())).expect("the list of left-out tests is writable");
     }
 }
 
-/// Waits for a future on this thread.
+/// Blocks this thread until a future completes. Returns its output.
 ///
 /// # Panics
-/// If it takes too long.
+/// If the wait exceeds the time limit.
 pub fn wait<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -65,15 +65,15 @@ pub fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Waits until a condition holds.
+/// Waits until a condition holds. `what` describes the condition.
 ///
 /// # Panics
-/// If it takes too long.
+/// If the wait exceeds the time limit.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < patience(), "not so after {:?}: {what}", patience());
-        // Most conditions hold soon, and some only for a moment.
+        // Most conditions hold soon, and some only briefly, so this polls without a pause at first.
         if began.elapsed() < Duration::from_millis(500) {
             std::thread::yield_now()
         } else {
@@ -87,12 +87,12 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 pub struct SeededRng(u64);
 
 impl SeededRng {
-    /// A generator with this seed.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> SeededRng {
         SeededRng(seed)
     }
 
-    /// The next number.
+    /// Returns the next random number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -101,19 +101,19 @@ impl SeededRng {
         x ^ (x >> 31)
     }
 
-    /// The next number below this bound.
+    /// Returns the next random number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.number() % bound as u64) as usize
     }
 }
 
-/// A question with two options.
+/// Returns a set with one question that has two options.
 pub(crate) fn set(text: &str) -> QuestionSet {
     let question = QuestionInput::new(text, "Pick").option("A", "The first").option("B", "The second");
     QuestionSet::new([question], &Rules::strict()).expect("a valid question")
 }
 
-/// "Which one?", asked by the agent of these tests.
+/// Returns a request for "Which one?" by the agent of these tests.
 pub(crate) fn request(call: &str) -> Request {
     asked("Which one?", call)
 }
@@ -123,7 +123,7 @@ pub(crate) fn asked(text: &str, call: &str) -> Request {
     Request::new(RequestKey::new("session", call), set(text)).with_origin(origin)
 }
 
-/// A request for "Which one?" with this purpose.
+/// Returns a request for "Which one?" with this purpose.
 pub(crate) fn request_for(purpose: Purpose, call: &str) -> Request {
     let origin = Origin::default().with_agent(AGENT).with_folder("/project");
     Request::new(RequestKey::new("session", call).for_purpose(purpose), set("Which one?")).with_origin(origin)
@@ -133,12 +133,12 @@ pub(crate) fn permission(call: &str) -> Request {
     request_for(Purpose::Permission, call)
 }
 
-/// The same request, asked by this agent.
+/// Returns the same request with this agent as its origin.
 pub(crate) fn by_agent(request: Request, agent: &str) -> Request {
     request.with_origin(Origin::default().with_agent(agent))
 }
 
-/// An answer to "Which one?".
+/// Returns an answer to "Which one?" that chooses this option.
 pub(crate) fn choice(option: usize) -> Outcome {
     let set = set("Which one?");
     let answer = set.questions()[0].answer(&[option], None, None).expect("an option");
@@ -149,7 +149,7 @@ pub(crate) fn attempt(name: impl Into<String>) -> Attempt {
     Attempt::new(name)
 }
 
-/// An attempt with a unique name.
+/// Returns an attempt with a unique name.
 pub(crate) fn new_attempt() -> Attempt {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     Attempt::new(format!("attempt {}", COUNT.fetch_add(1, Ordering::Relaxed)))
@@ -159,7 +159,7 @@ pub(crate) fn series(conversation: &str) -> Series {
     Series { name: "the same".into(), conversation: conversation.into() }
 }
 
-/// The agent of these tests.
+/// The name of the agent in these tests.
 pub(crate) const AGENT: &str = "tester";
 
 pub(crate) fn person(name: &str) -> Principal {
@@ -170,10 +170,10 @@ pub(crate) fn agent(name: &str) -> Principal {
     Principal::agent(&Origin::default().with_agent(name))
 }
 
-/// The initial time of the clock.
+/// The initial time of the clock, in milliseconds since 1970.
 pub(crate) const START: u64 = 1_000_000;
 
-/// A place, and its clock.
+/// A place with its clock.
 pub(crate) struct TestEnv<'a> {
     pub(crate) place: &'a dyn Place,
     now: AtomicU64,
@@ -204,7 +204,7 @@ impl<'a> TestEnv<'a> {
     }
 }
 
-/// A store as one process sees it.
+/// A store as one process uses it.
 #[derive(Clone)]
 pub(crate) struct Process(Arc<dyn Store>);
 
@@ -221,7 +221,7 @@ impl Process {
         self.by(person(name))
     }
 
-    /// Puts a request as its agent.
+    /// Puts a request as the agent that makes it.
     pub(crate) fn put(&self, request: &Request) -> Put {
         self.put_in(request, None)
     }
@@ -230,14 +230,14 @@ impl Process {
         ok(wait(self.by(Principal::agent(request.origin())).put(request, series)))
     }
 
-    /// Puts a request without waiting.
+    /// Puts a request without waiting. Returns the id of the question.
     pub(crate) fn ask(&self, request: &Request) -> QuestionId {
         let Put { question, attachment, .. } = self.put(request);
         ok(wait(attachment.detach()));
         question.id
     }
 
-    /// A question as any reader gets it.
+    /// Returns a question as any reader gets it.
     pub(crate) fn get(&self, id: &QuestionId) -> StoredQuestion {
         ok(wait(self.by(Principal::person("", Via::Policy)).get(id)))
     }
@@ -247,12 +247,12 @@ impl Process {
     }
 }
 
-/// The result of work that must succeed.
+/// Returns the value of a call that must succeed.
 pub(crate) fn ok<T>(result: Result<T, StoreError>) -> T {
     result.unwrap_or_else(|error| panic!("the store failed: {}", error.chain()))
 }
 
-/// The earlier ending.
+/// Returns the earlier ending, with which a late call must fail.
 pub(crate) fn ended(result: Result<Ending, StoreError>) -> Ending {
     match result {
         Err(StoreError::Ended(ending)) => *ending,

@@ -1,10 +1,10 @@
-//! Waiting for the end of a question.
+//! Rules for waiting until a question ends.
 
 use crate::Place;
 use crate::support::{TestEnv, choice, new_attempt, ok, request, wait};
 use askuser::store::{QuestionId, State};
 
-/// Any number of waiters in one process each get the ending of their question, from any process.
+/// Any number of waiters in one process each get the ending of their question. Any process may end it.
 pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
     let waiters = place.steps() / 10;
     let stage = TestEnv::new(place);

@@ -1,4 +1,4 @@
-//! Each mistake that a store might make is noticed by a rule: the store in memory makes it, and the rule panics.
+//! Each fault of a store is detected by a rule: the store in memory has the fault, and the rule panics.
 
 use askuser_conformance::*;
 
@@ -14,7 +14,7 @@ macro_rules! noticed {
             }
         )+}
 
-        /// Every mistake is tried.
+        /// The match fails to compile if a fault has no test.
         const _: fn(Fault) = |fault| match fault {
             $(Fault::$fault => {})+
         };
@@ -60,7 +60,7 @@ noticed! {
     PurgedEventsAreNotMissed: purges::a_reader_of_events_is_told_what_was_purged_before_it_came, "some are missing";
 }
 
-/// The suite runs every rule there is.
+/// The suite runs all rules that exist.
 #[test]
 fn every_rule_is_in_the_suite() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

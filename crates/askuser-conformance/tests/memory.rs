@@ -1,4 +1,4 @@
-//! The store in memory keeps every rule, at once and late.
+//! The store in memory keeps all rules, with and without late calls.
 
 mod at_once {
     use askuser_conformance::{MemoryStore, conformance};

@@ -1,6 +1,7 @@
-//! Benchmarks of a store. Prints figures and asserts none: `cargo bench -p askuser-inbox --
-//! cycles|size|wake|list|dead|idle|many` (all of them without a name). `benches/inbox/run` compares it with LangGraph,
-//! and counts the fsyncs of both.
+//! Measures a store in a file. Prints figures and asserts none: `cargo bench -p askuser-inbox --
+//! cycles|size|wake|list|dead|idle|many`. Without a name it runs all benchmarks.
+//!
+//! `benches/inbox/run` compares the store with LangGraph and counts the fsyncs of both.
 #![allow(clippy::print_stdout, reason = "it is all it does")]
 
 use askuser::input::QuestionInput;
@@ -35,13 +36,13 @@ fn answer() -> Outcome {
     Outcome::answered(&set, vec![answer]).expect("every question")
 }
 
-/// On a disk, not in memory: the system's temporary folder may be either.
+/// Creates a folder on a disk. The system's temporary folder may be in memory.
 fn folder() -> tempfile::TempDir {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     tempfile::tempdir_in(target).expect("a folder")
 }
 
-/// A store as an agent and as a person use it.
+/// Handles to one store: one for an agent and one for a person.
 struct Store {
     agent: Handle,
     person: Handle,
@@ -58,7 +59,7 @@ impl Store {
         Store::of(SqliteStore::open(path))
     }
 
-    /// Opens a store without syncs, for data that may be lost with the machine.
+    /// Opens a store without syncs, because its data may be lost.
     fn unsynced(path: &Path) -> Store {
         let milliseconds = || u64::try_from(now() / 1_000_000).unwrap_or(u64::MAX);
         Store::of(SqliteStore::open_for_test(path, Arc::new(milliseconds), false))
@@ -73,7 +74,7 @@ impl Store {
     }
 }
 
-/// So much of a sorted list lies below this.
+/// Returns the value below which `percent` of a sorted list lies.
 fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     sorted[(sorted.len() * percent / 100).min(sorted.len() - 1)]
 }
@@ -87,7 +88,7 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// A question is asked, answered and delivered, each step on the disk before the next.
+/// Measures how many questions per second are asked, answered and delivered. Each step is on disk before the next.
 fn cycles() {
     let folder = folder();
     let count = number("CYCLES", 500);
@@ -124,7 +125,7 @@ fn size() {
     );
 }
 
-/// Pages anywhere in so many pending questions, and how many there are from there on.
+/// Measures pages at many positions of a list of pending questions, and the count of the questions from there.
 fn pages(what: &str, store: &Store, all: u64) {
     let page = |after: u64, containing: Option<&str>| {
         let began = Instant::now();
@@ -169,7 +170,7 @@ fn dead() {
     pages("dead", &store, count as u64);
 }
 
-/// Another process waits; how long until it knows?
+/// Measures the time from the acknowledgement of an answer until a waiter in another process has it.
 fn wake() {
     let folder = folder();
     let path = folder.path().join("inbox.sqlite");
@@ -182,7 +183,7 @@ fn wake() {
         let put = store.put(i);
         let id = &put.question.id;
         writeln!(to, "{id}").expect("a waiter");
-        // It says when it waits.
+        // The waiter prints a line when it waits.
         from.next();
         std::thread::sleep(Duration::from_millis(5));
         store.answer(id);
@@ -195,7 +196,7 @@ fn wake() {
     print_latency("wake, from the answer's acknowledgement to a waiter in another process", times);
 }
 
-/// A hundred processes wait, and nothing happens.
+/// Measures the processor time of a hundred waiting processes while no event happens.
 fn idle() {
     let folder = folder();
     let path = folder.path().join("inbox.sqlite");
@@ -211,7 +212,7 @@ fn idle() {
             (waiter, to)
         })
         .collect();
-    // Until all have settled.
+    // The pause lets all processes settle.
     std::thread::sleep(Duration::from_secs(5));
     let used = || waiters.iter().map(|(waiter, _)| ticks(waiter.id())).sum::<u64>();
     let before = used();
@@ -223,14 +224,14 @@ fn idle() {
     }
 }
 
-/// The processor time of a process, in ticks.
+/// Returns the processor time of a process, in ticks.
 fn ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     fields.get(11..13).map_or(0, |times| times.iter().filter_map(|time| time.parse::<u64>().ok()).sum())
 }
 
-/// Ten thousand wait in one process.
+/// Measures ten thousand waiters in one process.
 fn many() {
     let folder = folder();
     let count = 10_000;
@@ -263,7 +264,7 @@ fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos()
 }
 
-/// Waits for each question it reads the id of, and says when it heard.
+/// Waits for each question whose id arrives on standard input. Prints the time when the question has ended.
 fn wait() {
     let path = PathBuf::from(std::env::var_os("STORE").expect("a store"));
     let store = Store::open(&path);

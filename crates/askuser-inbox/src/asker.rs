@@ -1,4 +1,7 @@
-//! The inbox as an [`Asker`]: the question is kept before a person sees it, and ended by the first answer, here or anywhere.
+//! The inbox as an [`Asker`].
+//!
+//! A question is stored before a person sees it. The first answer ends it, at a surface of this process or anywhere
+//! else.
 
 use crate::new_attempt;
 use crate::race::{answerer, race, record};
@@ -9,9 +12,11 @@ use askuser::{AskError, Asker, Asking, Delivery, Inbox, Purpose, Request, Reques
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Asks through a store, and at a surface of this process if there is one: the first answer wins, the other closes and says so.
+/// Asks through a store, and at a surface of this process if it has one. The first answer wins. The other surfaces
+/// close and show that answer.
 ///
-/// To stop waiting is to detach: the question stays, and a caller that asks again with its key gets the answer.
+/// A caller that stops waiting is detached from the question, which stays. A later call with the same key gets the
+/// answer.
 #[derive(Clone)]
 pub struct InboxAsker {
     store: Arc<dyn Store>,
@@ -22,41 +27,43 @@ pub struct InboxAsker {
     on_waiting: Option<Arc<Notifier>>,
 }
 
-/// Told of a question that is kept. Must not wait.
+/// A callback about a stored question. It must not block.
 type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 
 impl InboxAsker {
-    /// Asks through this store. The person is who answers at a surface of this process: a user's name.
+    /// Creates an asker for a store. `person` is the user name of the person who answers at a surface of this process.
     pub fn new(store: Arc<dyn Store>, person: impl Into<String>) -> InboxAsker {
         let person = person.into();
         InboxAsker { store, person, has_device: false, surface: None, on_new: None, on_waiting: None }
     }
 
-    /// The store knows the person at this terminal by a device of theirs: what they answer there is their own.
+    /// Sets whether the store knows the person at this terminal by a device. If so, the person's answers there count as
+    /// their own, not as reports of the agent.
     #[must_use]
     pub fn with_device(self, has_device: bool) -> InboxAsker {
         InboxAsker { has_device, ..self }
     }
 
-    /// Asks here too: at this terminal, in this client's dialog.
+    /// Adds a surface of this process, such as this terminal or the dialog of this client.
     #[must_use]
     pub fn with_surface(self, surface: Arc<dyn Asker>) -> InboxAsker {
         InboxAsker { surface: Some(surface), ..self }
     }
 
-    /// Calls the person to each question that is new here. Must not wait.
+    /// Sets a callback that notifies the person of each question that this asker puts and that is new in the store. The
+    /// callback must not block.
     #[must_use]
     pub fn on_new(self, notify: impl Fn(&StoredQuestion) + Send + Sync + 'static) -> InboxAsker {
         InboxAsker { on_new: Some(Arc::new(notify)), ..self }
     }
 
-    /// Says that a question is kept and waited for, new or not. Must not wait.
+    /// Sets a callback for each question that this asker starts to wait for, new or not. The callback must not block.
     #[must_use]
     pub fn on_waiting(self, notify: impl Fn(&StoredQuestion) + Send + Sync + 'static) -> InboxAsker {
         InboxAsker { on_waiting: Some(Arc::new(notify)), ..self }
     }
 
-    /// The store as the agent that asks this uses it.
+    /// Returns a handle to the store for the agent that makes the request.
     fn agent(&self, request: &Request) -> Handle {
         self.handle(Principal::agent(request.origin()))
     }
@@ -70,7 +77,8 @@ impl InboxAsker {
         Ok(put)
     }
 
-    /// Waits for the end of a question that is stored, and asks it at a surface here meanwhile.
+    /// Waits until a stored question has ended, and asks it at a surface of this process meanwhile. Returns the ending
+    /// as a delivery.
     async fn wait_for(&self, put: Put, request: &Request, surface: Option<&dyn Asker>) -> Result<Delivery, AskError> {
         let Put { question, attachment, .. } = put;
         let (ending, here) = match question.ending.clone() {
@@ -83,7 +91,7 @@ impl InboxAsker {
         self.deliver(&question, ending, here, attachment).await
     }
 
-    /// Asks a stored question at a surface here, and records the answer.
+    /// Asks a stored question at a surface of this process, and records the answer.
     ///
     /// # Errors
     /// [`AskError::Ended`] if the question ended elsewhere.
@@ -96,18 +104,20 @@ impl InboxAsker {
         if let Some(notify) = &self.on_waiting {
             notify(question);
         }
-        // Who sits here answers nothing that is for others.
+        // The person at this surface must not answer a question that is for other people.
         let surface = surface.filter(|_| request.is_for(&self.person));
         let agent = self.agent(&question.request);
         let id = &question.id;
         let delivery = race(&agent, id, request, surface).await?;
-        // No person was reached there, or its clock has run out: the inbox has the question, and its time, all the same.
+        // The surface reached no person, or its clock ran out. The question stays in the inbox, which has its own
+        // clock.
         let status = delivery.resolution().outcome().status();
         if matches!(status, Status::Unavailable { .. } | Status::TimedOut) {
             drop(delivery.stored());
             return Err(AskError::Ended(agent.wait(id).await?.into()));
         }
-        // An agent with a credential reports what is answered here, but for a device at its terminal.
+        // An agent with a credential reports the answers given here. An answer at a terminal with a device is the
+        // person's own.
         let via = delivery.resolution().via();
         let is_on_device = self.has_device && matches!(via, Some(Via::Terminal | Via::Line));
         let answerer = match question.request.origin().credential {
@@ -118,8 +128,10 @@ impl InboxAsker {
         record(&answerer, id, delivery, by).await
     }
 
-    /// Hands over how a question ended; once it is stored there, it counts as delivered. A permission is used up first: lost on
-    /// the way it is asked for again, and it never serves twice.
+    /// Returns the ending of a question as a delivery. Storing the delivery marks the question as delivered.
+    ///
+    /// A permission is marked as used first. So if the delivery is lost, the permission is asked for again, and it
+    /// never serves twice.
     async fn deliver(
         &self,
         question: &StoredQuestion,
@@ -131,7 +143,8 @@ impl InboxAsker {
         let id = question.id.clone();
         let resolution = match (ending, &here) {
             (Ending::Withdrawn { .. }, _) => return Err(AskError::Withdrawn),
-            // The surface of this process produced it: here it is evidence. A process that reads it back has only the report.
+            // The surface of this process produced the answer, so it counts as evidence here. A process that reads the
+            // answer back later has only the report.
             (ending @ Ending::Settled { .. }, Some(here)) => {
                 ending.at_ms().into_iter().fold(here.resolution().clone(), Resolution::with_time)
             }
@@ -144,11 +157,12 @@ impl InboxAsker {
             resolution
         };
         Ok(Delivery::new(resolution, move |stored| {
-            // Attached until the store knows that it was delivered: else the next call would take the answer too.
+            // The waiter stays attached until the store knows of the delivery. Otherwise the next call could take the
+            // same answer.
             let _attachment = attachment;
             match stored {
                 Ok(()) => {
-                    // Lost, it is delivered once more.
+                    // If the call is lost, the answer is delivered once more.
                     drop(agent.delivered(&id));
                     drop(here.map(Delivery::stored));
                 }
@@ -158,7 +172,8 @@ impl InboxAsker {
     }
 }
 
-/// Claims a permission, so that no other call can use it.
+/// Marks a permission as used, so that no other call can use it. Returns the resolution, or an unavailable one if the
+/// permission cannot be used.
 async fn claimed(agent: &Handle, question: &StoredQuestion, resolution: Resolution) -> Result<Resolution, AskError> {
     let attempt = new_attempt().map_err(|error| AskError::surface("the permission cannot be used", error))?;
     let unused = match agent.claim(&question.id, &attempt).await? {
@@ -203,8 +218,8 @@ impl Asker for InboxAsker {
         }
     }
 
-    /// Calls about one question keep their order, so an ending that is found after the withdrawal was there before it. Its
-    /// waiters learn of the withdrawal from the store.
+    /// Withdraws a question. Calls about one question keep their order, so an ending that is found after the withdrawal
+    /// came first. The store notifies the waiters of the question.
     fn withdraw<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         if let Ok(attempt) = new_attempt() {
             drop(self.handle(answerer(&self.person, Some(Via::Inbox))).withdraw(request.key(), &attempt));

@@ -1,8 +1,8 @@
 //! Detects changes of a store's file by other processes.
 //!
 //! A commit becomes visible after the writer's last write, and the file system does not report that moment. So a writer
-//! rings after a commit: it writes a byte to a file beside the store. A writer that dies in between has still changed
-//! the store's log, which is watched, too. A reader that looks too early looks again ([`SETTLE`]).
+//! also writes a byte to a file beside the store after each commit. If a writer dies in between, the change of the
+//! store's log is still noticed. A reader that looks too early looks again ([`SETTLE`]).
 
 use notify::{Config, Event, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 use std::fs::File;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The polling interval without file notifications: a network file system, or no watches left.
+/// The polling interval if the system reports no file changes: on a network file system, or if it has no watches left.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The pauses before further looks after a notification, in case the change was not visible yet.
+/// The pauses before further checks after a notification, because the change may not be visible yet.
 pub(crate) const SETTLE: [Duration; 2] = [Duration::from_millis(30), Duration::from_secs(1)];
 
-/// Tells other processes that something was committed.
+/// Notifies other processes of a commit by writing to a file.
 #[derive(Default)]
 pub(crate) struct Bell(Option<File>);
 
@@ -29,7 +29,7 @@ impl Bell {
         Bell(askuser_sys::regular_file::private().create(true).truncate(false).open(name).ok())
     }
 
-    /// If it fails, other processes still look after a while.
+    /// Writes a byte. If that fails, other processes still notice the commit when they poll.
     pub(crate) fn ring(&mut self) {
         if let Some(bell) = &mut self.0 {
             let _ = bell.seek(SeekFrom::Start(0)).and_then(|_| bell.write_all(b"!"));
@@ -37,14 +37,15 @@ impl Bell {
     }
 }
 
-/// Calls back when the file may have changed, until it is dropped. Of several changes before it was heard it tells once.
+/// Calls a function when the file may have changed, until the watcher is dropped. Several changes cause one call, until
+/// [`FileWatcher::heard`].
 pub(crate) struct FileWatcher {
     is_told: Arc<AtomicBool>,
     _watcher: Box<dyn Watcher + Send>,
 }
 
 impl FileWatcher {
-    /// `None` where the system cannot tell.
+    /// Watches a store's file. Returns `None` if the system cannot watch it.
     pub(crate) fn of(store: &Path, tell: impl Fn() + Send + 'static) -> Option<FileWatcher> {
         let folder = store.parent().unwrap_or(store);
         let is_told = Arc::new(AtomicBool::new(false));
@@ -61,7 +62,7 @@ impl FileWatcher {
                         !matches!(event.kind, EventKind::Access(_))
                             && (event.need_rescan() || event.paths.iter().any(ours))
                     }
-                    // Something was missed.
+                    // An error means that a change may have been missed.
                     Err(_) => true,
                 };
                 if is_ours
@@ -84,7 +85,7 @@ impl FileWatcher {
         Some(FileWatcher { is_told, _watcher: watcher.ok()? })
     }
 
-    /// Marks the changes so far as seen. Later ones are reported again.
+    /// Marks the changes so far as seen. The watcher reports later changes.
     pub(crate) fn heard(&self) {
         self.is_told.store(false, Ordering::Release);
     }

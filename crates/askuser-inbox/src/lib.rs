@@ -1,4 +1,4 @@
-//! Stores questions until they are answered.
+//! Stores questions in a file until they are answered.
 //!
 //! ```text
 //! an agent ──InboxAsker──▶ Store ◀── a person: a list, a prompt, a page

@@ -1,4 +1,4 @@
-//! The location of a store.
+//! The location of a store: a file, a server or a database.
 
 use crate::SqliteStore;
 use askuser::store::{Store, StoreError};
@@ -6,20 +6,20 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The location of the questions.
+/// The location of a store of questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Location {
-    /// In a file of this machine.
+    /// The path of a file on this machine.
     File(PathBuf),
-    /// At a server.
+    /// The address of a server.
     Address(String),
-    /// In a PostgreSQL database. Only a server opens it, because its password grants every right.
+    /// The address of a PostgreSQL database. Only a server opens it, because its password grants every right.
     Postgres(String),
 }
 
 impl Location {
-    /// Parses a setting: an address has a scheme, and any other text is a path.
+    /// Parses a setting. A text with a scheme is an address, and any other text is a path.
     pub fn parse(text: &OsStr) -> Location {
         match text.to_str().filter(|text| text.contains("://")) {
             Some(address) if address.starts_with("postgres") => Location::Postgres(address.to_owned()),
@@ -28,10 +28,10 @@ impl Location {
         }
     }
 
-    /// Opens the store, or makes it.
+    /// Opens the store in a file. Creates the file if needed.
     ///
     /// # Errors
-    /// Where it cannot be used.
+    /// If the location is not a file, or the file cannot be used.
     pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Location::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
@@ -39,7 +39,7 @@ impl Location {
         }
     }
 
-    /// Whether there is a store, as far as that can be told without opening it.
+    /// Whether the store exists. A server or a database counts as existing, because only opening it would tell.
     pub fn exists(&self) -> bool {
         match self {
             Location::File(path) => path.exists(),
@@ -47,7 +47,7 @@ impl Location {
         }
     }
 
-    /// The files it consists of.
+    /// Returns the files of the store. A server or a database has none here.
     pub fn files(&self) -> Vec<PathBuf> {
         let Location::File(path) = self else { return Vec::new() };
         let Ok(path) = std::path::absolute(path) else { return Vec::new() };
@@ -65,7 +65,7 @@ impl std::fmt::Display for Location {
         match self {
             Location::File(path) => path.display().fmt(f),
             Location::Address(address) => f.write_str(address),
-            // Its address may hold a password.
+            // The address may contain a password.
             Location::Postgres(_) => f.write_str("a PostgreSQL database"),
         }
     }

@@ -1,5 +1,5 @@
-//! Detects live processes. Each process that uses a store locks its own file, and the system releases the lock at its
-//! death. That needs no clock and no heartbeat, and reused process ids do no harm.
+//! Detects live processes. Each process that uses a store locks its own file. The system releases the lock when the
+//! process dies. So no clock and no heartbeat is needed, and reused process ids do no harm.
 
 use askuser::store::StoreError;
 use askuser_sys::random;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A lock that says that this process is there. Dropping it says that it is not.
+/// The lock of this process, which shows other processes that it is alive. Dropping the lock shows that it has left.
 pub(crate) struct ProcessLock {
     name: String,
     path: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct ProcessLock {
 }
 
 impl ProcessLock {
-    /// Says that this process is there. `folder` holds the locks of all processes that use the same store.
+    /// Creates and locks the file of this process. `folder` has the locks of all processes that use the same store.
     pub(crate) fn take(folder: &Path) -> Result<ProcessLock, StoreError> {
         let failed = |error: io::Error| StoreError::unavailable(format!("cannot lock in {}", folder.display()), error);
         loop {
@@ -31,7 +31,8 @@ impl ProcessLock {
             match take() {
                 Ok(lock) if path.exists() => return Ok(ProcessLock { _lock: lock, name, path }),
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
-                // Before it was locked, another process has removed it with those of the dead.
+                // Another process has removed the file as that of a dead process before it was locked. So this tries
+                // again.
                 _ => {}
             }
         }
@@ -48,14 +49,14 @@ impl Drop for ProcessLock {
     }
 }
 
-/// Whether the process that has this name still lives. The name comes out of a store: one that no lock of ours can have is
-/// that of no process, and leads nowhere.
+/// Whether the process with this name is alive. The name comes from the store, so it is not trusted. A name that no
+/// lock can have belongs to no process.
 pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
     let Some(path) = path_of(folder, name) else { return false };
     match File::open(&path) {
-        // Without locks, a process that has not reported leaving is assumed to be there.
+        // On a file system without locks, a process that has not reported leaving counts as alive.
         Ok(file) => file.try_lock_shared().is_err(),
-        // So is one whose lock cannot be opened: this process may have too many files open.
+        // A lock that cannot be opened counts as held, because this process may have too many open files.
         Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename),
     }
 }
@@ -64,7 +65,7 @@ pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
 pub(crate) fn forget_dead(folder: &Path) {
     let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     for path in names.filter_map(|name| path_of(folder, name.to_str()?)) {
-        // Locked while it is removed, so that a process that has just made it makes another.
+        // The file is locked while it is removed. So a process that has just created it notices and creates another.
         if let Ok(lock) = File::open(&path)
             && lock.try_lock().is_ok()
         {
@@ -73,20 +74,22 @@ pub(crate) fn forget_dead(folder: &Path) {
     }
 }
 
-/// Locks have names of hexadecimal digits.
+/// Returns the path of a lock; `None` if the name does not consist of hexadecimal digits.
 fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| folder.join(name))
 }
 
-/// The folder of the locks of processes that wait for a store's answers.
+/// Returns the folder with the locks of the processes that use a store.
 pub fn waiting_folder(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-waiting");
     store.with_file_name(name)
 }
 
-/// Makes the store's file, for this user alone, where it does not exist; refuses one that others own or can write. What
-/// SQLite puts beside it takes over its mode.
+/// Creates the file of a store for this user alone, if it does not exist. The files that SQLite adds get the same mode.
+///
+/// # Errors
+/// If the file cannot be created, or other users own it or can access it.
 pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     let failed = |error: io::Error| StoreError::unavailable(format!("cannot open {}", path.display()), error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -94,7 +97,7 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     }
     match private().create_new(true).open(path) {
         Ok(_) => {
-            // The name must survive as the content does.
+            // The file's name must survive a crash, like its content.
             #[cfg(unix)]
             if let Some(folder) = path.parent() {
                 let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -111,7 +114,7 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
 fn trusted(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let metadata = path.metadata()?;
-    // Before its mode is looked at: the user should not be told to change that of a folder.
+    // This check comes before that of the mode. Otherwise the error could tell the user to change the mode of a folder.
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file, must be one"));
     }

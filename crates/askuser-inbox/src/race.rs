@@ -1,4 +1,4 @@
-//! A stored question at a surface: the first answer, there or anywhere else, ends it.
+//! A stored question at a surface. The first answer ends the question, at that surface or anywhere else.
 
 use crate::new_attempt;
 use askuser::prompt::PromptOptions;
@@ -9,13 +9,14 @@ use askuser::{AskError, Asker, Delivery, Prompt, Reported, Request, Status, Via}
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
-/// The maximum number of attempts to record an ending with an unknown result.
+/// The maximum number of attempts to record an ending while the result is unknown.
 const TRIES: usize = 3;
 
-/// Waits for a stored question to end, and asks it at a surface meanwhile. Returns the answer of the surface, which is not recorded.
+/// Waits until a stored question has ended, and asks it at a surface meanwhile. Returns the answer from the surface,
+/// which is not recorded yet.
 ///
 /// # Errors
-/// [`AskError::Ended`] if it ended elsewhere before. The surface closes with that ending.
+/// [`AskError::Ended`] if the question ended elsewhere first. The surface closes with that ending.
 pub(crate) async fn race(
     store: &Handle,
     id: &QuestionId,
@@ -39,11 +40,13 @@ pub(crate) async fn race(
     first
 }
 
-/// Records a surface's answer as this principal's. An agent reports `by` as its author, unless the surface names one.
-/// The surface gets an error if another answer was first, or if this one cannot be stored.
+/// Records an answer from a surface as this principal's. An agent reports `by` as the author, unless the surface names
+/// one.
+///
+/// The surface gets an error if another answer was first, or if this answer cannot be stored.
 ///
 /// # Errors
-/// The other ending, or the reason why it could not be recorded.
+/// Returns the other ending, or the reason why the answer could not be recorded.
 pub(crate) async fn record(
     store: &Handle,
     id: &QuestionId,
@@ -51,7 +54,7 @@ pub(crate) async fn record(
     by: Option<&str>,
 ) -> Result<(Ending, Delivery), AskError> {
     let resolution = delivery.resolution();
-    // An agent states the surface and the person.
+    // An agent states the surface and the person that it knows of.
     let reported = match store.principal().via() {
         None => Some(Reported { by: resolution.by().or(by).map(str::to_owned), via: resolution.via() }),
         Some(_) => resolution.reported().cloned(),
@@ -69,7 +72,7 @@ pub(crate) async fn record(
     }
 }
 
-/// One attempt, repeated where its reply was lost.
+/// Ends a question with one new attempt. Repeats the attempt if its result is unknown.
 async fn end_once(store: &Handle, id: &QuestionId, end: &End) -> Result<Ending, StoreError> {
     let attempt = new_attempt().map_err(|error| StoreError::unavailable("cannot answer", error))?;
     for _ in 1..TRIES {
@@ -81,11 +84,14 @@ async fn end_once(store: &Handle, id: &QuestionId, end: &End) -> Result<Ending, 
     store.end(id, end, &attempt).await
 }
 
-/// Shows a stored question at a surface until it is answered there, and returns its ending. The handle is that of the person who
-/// sits there. A draft begun elsewhere is filled in, and one that is put aside is kept.
+/// Shows a stored question at a surface until it is answered there, and returns its ending.
+///
+/// The handle belongs to the person at the surface. A draft from elsewhere is filled in. If the person postpones the
+/// question, the draft is saved.
 ///
 /// # Errors
-/// As the surface's, and where the store fails. [`AskError::Ended`] if the question ended elsewhere; the surface has shown that.
+/// Returns the errors of the surface and of the store. [`AskError::Ended`] if the question ended elsewhere. The surface
+/// has then shown that.
 pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Ending, AskError> {
     let opened = store.drafts(&question.id).await.unwrap_or_default().into_iter().next();
     match show(store, question, surface, opened.as_ref().map(|saved| &saved.draft)).await {
@@ -127,7 +133,8 @@ async fn show(
     }
     let id = &question.id;
     let request = Request::clone(&question.request).with_deadline(question.time_left());
-    // A draft that does not fit is no draft. A surface that shows more of it than what is chosen reads it itself.
+    // A draft that does not fit the question is ignored. The surface itself reads the parts of a draft other than the
+    // chosen options.
     let request = match draft {
         Some(draft) => request.clone().with_known(draft.chosen()).unwrap_or(request),
         None => request,
@@ -138,7 +145,7 @@ async fn show(
         if let Some(ending) = store.get(id).await?.ending {
             return Err(AskError::Ended(ending.into()));
         }
-        // The clock was stopped at another surface.
+        // Another surface has stopped the clock, so the question is asked again without a deadline.
         delivery = race(store, id, &request.with_deadline(None), Some(surface)).await?;
     }
     if let Status::Unavailable { reason } = delivery.resolution().outcome().status() {
@@ -151,7 +158,7 @@ async fn show(
     Ok(ending)
 }
 
-/// The author of an answer at a surface: this person, or the policy that settled it.
+/// Returns the author of an answer at a surface: this person, or a policy if the answer came from no surface.
 pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
     Principal::person(name, via.unwrap_or(Via::Policy))
 }

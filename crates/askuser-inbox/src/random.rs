@@ -1,12 +1,12 @@
-//! Names that no two things have.
+//! Unique names for attempts.
 
 use askuser::store::Attempt;
 use std::io;
 
-/// An attempt that no other has the name of.
+/// Returns an attempt with a random, unique name.
 ///
 /// # Errors
-/// If the system gives no random numbers.
+/// If the system provides no random numbers.
 pub fn new_attempt() -> io::Result<Attempt> {
     askuser_sys::random::id().map(Attempt::new)
 }

@@ -6,12 +6,12 @@ use crate::{Align, DiffLine, Kind, Look, Marker, Piece, Row, Table};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// The largest indent of a text.
+/// The largest indent of a row, in columns.
 const MAX_INDENT: usize = 12;
-/// The deepest level at which block quotes are drawn.
+/// The maximum number of block quotes that are drawn around a text.
 const MAX_QUOTES: usize = 6;
 
-/// A block of the document itself, with the blocks inside it.
+/// A top-level block of the document, with the blocks inside it.
 pub(crate) struct Block {
     /// The range of the block in the source.
     pub(crate) range: Range<usize>,
@@ -19,26 +19,26 @@ pub(crate) struct Block {
     /// The number of rows that no further line of the source can change.
     pub(crate) settled: usize,
     pub(crate) kind: BlockKind,
-    /// Whether a blank line stands before it.
+    /// Whether a blank line stands before the block.
     pub(crate) is_spaced: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     Paragraph,
-    /// A block that ends with its line, such as a heading with `#` or a rule.
+    /// A block that one line completes, such as a heading with `#` or a rule.
     Line,
-    /// A fence of this many characters.
+    /// A fence made of this character, and its length in characters.
     Fence(char, usize),
     Other,
 }
 
-/// Reads a text that has been sanitized.
+/// Parses a text that has been sanitized.
 pub(crate) fn read(text: &str) -> Vec<Block> {
     read_behind("", text)
 }
 
-/// Reads the rest of a paragraph. A word is put before it, so that the parser continues a paragraph.
+/// Parses the rest of a paragraph. A hidden word before the text makes the parser continue the paragraph.
 pub(crate) fn read_rest(text: &str) -> Vec<Block> {
     read_behind(OPENING, text)
 }
@@ -64,24 +64,24 @@ enum Container {
     List {
         is_numbered: bool,
     },
-    /// The width of its marker in columns.
+    /// A list item. The number is the width of its marker in columns.
     Item(usize),
 }
 
 #[derive(Default)]
 struct Reader<'s> {
     source: &'s str,
-    /// The number of leading bytes that are not drawn.
+    /// The number of leading bytes in `source` that are not drawn.
     hidden: usize,
     blocks: Vec<Block>,
     /// The rows of the block being read.
     rows: Vec<Row>,
-    /// The first row of its last leaf.
+    /// The index of the first row of the block's last leaf.
     leaf: usize,
     containers: Vec<Container>,
-    /// The marker of an item that has no row yet.
+    /// The marker of an item that has no row yet; `None` if the first row of the item has been read.
     marker: Option<Marker>,
-    /// The text of the code or HTML block being read, and the kind of its rows.
+    /// The text of the code or HTML block being read, and the kind of its rows. `None` outside of such a block.
     verbatim: Option<(Kind, String)>,
     /// Whether the code block being read has a fence.
     is_fenced: bool,
@@ -89,7 +89,7 @@ struct Reader<'s> {
     highlighter: Highlighter,
     table: Option<Table>,
     runs: Option<(Runs<'s>, Kind)>,
-    /// The end of the last block that was read.
+    /// The end of the source that has been read, in bytes.
     end: usize,
 }
 
@@ -234,7 +234,7 @@ impl Reader<'_> {
                 self.close_text();
                 self.literal_gap(range.end);
                 if tag == TagEnd::Item && self.marker.is_some() {
-                    // An item without text.
+                    // The item has no text.
                     self.leaf = self.rows.len();
                     self.push(Kind::Prose, Vec::new());
                 }
@@ -263,7 +263,7 @@ impl Reader<'_> {
         self.leaf = self.rows.len();
     }
 
-    /// The text of a tight list item, which has no paragraph around it.
+    /// Begins the text of a tight list item. Such a text has no paragraph around it.
     fn open_text(&mut self, start: usize) {
         if self.runs.is_none() {
             self.open_leaf(start);
@@ -323,7 +323,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds a table. The parser drops cells beyond the header's columns; a table with such cells is drawn as written.
+    /// Adds a table. The parser drops cells beyond the header's columns, so a table with such cells is drawn as
+    /// written.
     fn close_table(&mut self, range: Range<usize>) {
         let Some(table) = self.table.take() else { return };
         let source = &self.source[range.start.max(self.hidden)..range.end];
@@ -347,7 +348,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Ends text outside any block.
+    /// Ends text that stands outside any block.
     fn close_loose(&mut self, end: usize) {
         self.close_text();
         if !self.rows.is_empty() {
@@ -391,7 +392,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a blank line separates two positions. The end of a block may or may not include its line end.
+/// Returns whether a blank line separates two positions. The end of a block may or may not include its line end.
 fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     let from = from.min(to);
     let ended = source[..from].ends_with('\n');
@@ -400,7 +401,7 @@ fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     ends + usize::from(ended) >= 2 || blank_before
 }
 
-/// The fence that opens a code block.
+/// Returns the kind of a code block, with the fence that opens it.
 fn fence(block: &str) -> BlockKind {
     match block.chars().next() {
         Some(mark @ ('`' | '~')) => BlockKind::Fence(mark, block.len() - block.trim_start_matches(mark).len()),

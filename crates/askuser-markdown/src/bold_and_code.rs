@@ -1,10 +1,11 @@
-//! Bold and code in a line of text, for questions and descriptions. All else is as it was written, which is why this reads the
-//! text itself: a parser of Markdown would have to be kept from every other mark.
+//! Parses bold and code in a line of text, for questions and descriptions.
+//!
+//! All other text stays as written. A Markdown parser would have to be stopped from reading every other mark.
 
 use crate::inline::push;
 use crate::{Look, Piece, Token};
 
-/// The bold and the code of a text. `None` if nothing in it is marked, which most texts are spared to be read for.
+/// Parses the bold and the code of a text. Returns `None` if the text contains neither mark.
 pub fn inline(text: &str) -> Option<Vec<Piece>> {
     if !text.contains("**") && !text.contains('`') {
         return None;
@@ -15,7 +16,7 @@ pub fn inline(text: &str) -> Option<Vec<Piece>> {
 }
 
 fn read(line: &str, pieces: &mut Vec<Piece>) {
-    // The runs behind a mark, which are bold if another mark closes it.
+    // The runs behind an open mark. They are bold if another mark closes it.
     let mut open: Option<Vec<Piece>> = None;
     let mut at = 0;
     while at < line.len() {
@@ -41,8 +42,8 @@ fn read(line: &str, pieces: &mut Vec<Piece>) {
     }
 }
 
-/// The run that a text begins with, and its length: code, an escaped character with its backslash, marks that mark nothing, or
-/// text up to the next of these.
+/// Returns the first run of a text, and its length in bytes. A run is code, an escaped character with its backslash,
+/// marks without effect, or text.
 fn run(text: &str) -> (usize, &str, Token) {
     let repeated = |mark: char| text.len() - text.trim_start_matches(mark).len();
     let length = match text.as_bytes()[0] {
@@ -51,7 +52,7 @@ fn run(text: &str) -> (usize, &str, Token) {
             let is_whole = |at: usize| !inside[..at].ends_with('`') && !inside[at + ticks.len()..].starts_with('`');
             if let Some((end, _)) = inside.match_indices(ticks).find(|(at, _)| is_whole(*at)) {
                 let code = &inside[..end];
-                // A blank on either side keeps a backtick in it apart from the marks.
+                // A blank on either side separates a backtick in the code from the marks.
                 let inner = code.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
                 let code = inner.filter(|inner| !inner.trim().is_empty()).unwrap_or(code);
                 return (end + 2 * ticks.len(), code, Token::Code);

@@ -1,4 +1,4 @@
-//! The change of a file as a unified diff, and the change that a call of an editing tool would make.
+//! The change of a file as a unified diff, and the change that an editing tool's call would make.
 
 use askuser::{FileChange, ToolUse};
 use serde_json::{Map, Value};
@@ -6,17 +6,17 @@ use similar::{ChangeTag, TextDiff};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// After this time the diff is less minimal, but still correct.
+/// The time limit for computing a minimal diff. A diff that takes longer is less minimal, but still correct.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
-/// The longest diff that is shown, in bytes. A person cannot agree to a longer one.
+/// The size of the longest diff that is shown, in bytes. A person cannot agree to a longer diff.
 pub const MAX_DIFF: usize = 4_000_000;
 
-/// The change between two contents of a file; `None` stands for a file that does not exist.
+/// Compares two contents of a file. `None` stands for a file that does not exist.
 pub fn file_change(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> FileChange {
     let text = |content: Option<&[u8]>| String::from_utf8_lossy(content.unwrap_or_default()).into_owned();
     let old_text = text(old);
     let new_text = text(new);
-    // A carriage return alone ends no line: half a line would stand behind the sign of another.
+    // A carriage return alone does not end a line. Otherwise half a line would stand behind the sign of another line.
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
     let compared = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&lines(&old_text), &lines(&new_text));
     let count = |tag| compared.iter_all_changes().filter(|change| change.tag() == tag).count();
@@ -37,10 +37,10 @@ pub fn file_change(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> FileCh
     FileChange { path: path.to_owned(), is_new: old.is_none(), added, removed, diff }
 }
 
-/// A call of another agent's tool, with the change that it makes if it edits a file. `read` returns the content of a file, and
-/// `Ok(None)` if there is none.
+/// Describes a call of another agent's tool, with the change that the call makes if it edits a file. `read` returns the
+/// content of a file, and `Ok(None)` if the file does not exist.
 ///
-/// A call has no change where the outcome of the edit is uncertain: the person then reads the input itself.
+/// A call has no change if the outcome of the edit is uncertain. The person then reads the input itself.
 pub fn tool_use(
     tool: &str,
     input: &Map<String, Value>,
@@ -51,7 +51,7 @@ pub fn tool_use(
     let change = edit(tool, input).and_then(|(path, edit)| {
         let path = folder.join(path);
         let shown = path.strip_prefix(folder).unwrap_or(&path).to_str()?.to_owned();
-        // A line end in a name would draw lines of its own.
+        // A line end in a file name would draw further lines.
         if shown.chars().any(char::is_control) {
             return None;
         }
@@ -63,7 +63,7 @@ pub fn tool_use(
     call.with_change(change)
 }
 
-/// An edit as Claude Code's tools describe it.
+/// An edit in the format of Claude Code's tools.
 enum Edit<'a> {
     Replace(Vec<Replacement<'a>>),
     Write(&'a str),
@@ -84,7 +84,7 @@ struct Replacement<'a> {
     all: bool,
 }
 
-/// The file that a call edits, and how; `None` if it edits none, or the input is not what its tool takes.
+/// Returns the file that a call edits, and the edit. `None` if the call edits no file, or its input is invalid.
 fn edit<'a>(tool: &str, input: &'a Map<String, Value>) -> Option<(PathBuf, Edit<'a>)> {
     let text = |name: &str| input.get(name)?.as_str();
     let path = |name: &str| Some(PathBuf::from(text(name)?));
@@ -119,7 +119,8 @@ fn edit<'a>(tool: &str, input: &'a Map<String, Value>) -> Option<(PathBuf, Edit<
 }
 
 impl Edit<'_> {
-    /// The content before and after; for a notebook that of the cell.
+    /// Returns the content before and after the edit. For a notebook, both are the content of one cell. `None` if the
+    /// outcome is uncertain.
     fn apply(&self, old: Option<Vec<u8>>) -> Option<(Option<String>, String)> {
         let old = old.map(String::from_utf8).transpose().ok()?;
         match self {
@@ -147,7 +148,7 @@ impl Edit<'_> {
     }
 }
 
-/// The source of a cell, which a notebook keeps as a text or as lines.
+/// Returns the source of a notebook's cell, which is a text or a list of lines. `None` for any other JSON value.
 fn source_of(cell: &Value) -> Option<String> {
     match &cell["source"] {
         Value::String(text) => Some(text.clone()),
@@ -163,7 +164,7 @@ impl Replacement<'_> {
             return text.is_none_or(str::is_empty).then(|| self.new.to_owned());
         }
         let text = text?;
-        // Claude Code converts line ends: which it writes back is uncertain.
+        // Claude Code converts line ends. The line ends that it writes back are uncertain.
         if text.contains('\r') {
             return None;
         }

@@ -5,7 +5,8 @@ fn diff(old: &str, new: &str) -> String {
     file_change("a", Some(old.as_bytes()), Some(new.as_bytes())).diff
 }
 
-/// The change of a call on a file `/p/a` with this content, or without a file.
+/// Returns the change by a call on the file `/p/a` with this content. `None` as content means that the file does not
+/// exist.
 fn change(tool: &str, input: Value, old: Option<&str>) -> Option<FileChange> {
     let read = |path: &Path| {
         assert_eq!(path, Path::new("/p/a"));

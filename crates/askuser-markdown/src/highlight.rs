@@ -1,10 +1,11 @@
-//! Colours for code: keywords, strings, comments and numbers of common languages, line by line. It has no grammar on
-//! purpose. A wrong colour loses no character.
+//! Colours for code: keywords, strings, comments and numbers of common languages, line by line.
+//!
+//! A grammar is left out on purpose. A wrong colour does not hide a character.
 
 use crate::inline::push;
 use crate::{Look, Piece, Token};
 
-/// The lexical syntax of a language, as far as it has colours.
+/// The part of a language's lexical syntax that has colours.
 #[derive(Debug, PartialEq, Eq)]
 struct Language {
     names: &'static [&'static str],
@@ -12,11 +13,11 @@ struct Language {
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     quotes: &'static str,
-    /// Quotes of strings that may span lines.
+    /// The quotes of strings that may span lines.
     long_quotes: &'static [&'static str],
 }
 
-/// Comments as in C; strings in single or double quotes.
+/// The syntax of C: its comments, and strings in single or double quotes.
 const LIKE_C: Language = Language {
     names: &[],
     keywords: "",
@@ -26,7 +27,7 @@ const LIKE_C: Language = Language {
     long_quotes: &[],
 };
 
-/// Comments as in a shell.
+/// The syntax of a shell: comments begin with `#`.
 const LIKE_SHELL: Language = Language { line_comments: &["#"], block_comment: None, ..LIKE_C };
 
 const LANGUAGES: &[Language] = &[
@@ -98,14 +99,14 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-/// Reads code line by line.
+/// Highlights code line by line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Highlighter {
     language: Option<&'static Language>,
     inside: Inside,
 }
 
-/// The construct that the last line left open, and its terminator.
+/// The construct that the last line left open, with its terminator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Inside {
     #[default]
@@ -115,14 +116,14 @@ enum Inside {
 }
 
 impl Highlighter {
-    /// A highlighter for the language of a fence. Code in unknown languages stays plain.
+    /// Creates a highlighter for the language of a fence. Code in an unknown language stays plain.
     pub(crate) fn new(fence: &str) -> Highlighter {
         let name = fence.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
         let language = LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()));
         Highlighter { language, inside: Inside::Code }
     }
 
-    /// The runs of the next line.
+    /// Returns the runs of the next line.
     pub(crate) fn line(&mut self, line: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let Some(language) = self.language else {
@@ -134,14 +135,14 @@ impl Highlighter {
             push(&mut pieces, &line[at..at + length], Look { token, ..Look::default() });
             at += length;
         }
-        // An empty line has one run, too.
+        // An empty line also has one run.
         if pieces.is_empty() {
             pieces.push(Piece { text: String::new(), look: Look::default() });
         }
         pieces
     }
 
-    /// The length of the next run in bytes, and its kind.
+    /// Returns the length of the next run in bytes, and its kind.
     fn token(&mut self, language: &Language, line: &str, at: usize) -> (usize, Token) {
         let rest = &line[at..];
         let up_to = |end: &str| rest.find(end).map(|found| found + end.len());
@@ -198,7 +199,7 @@ impl Highlighter {
     }
 }
 
-/// The length of a quoted text, to its closing quote or the end of the line.
+/// Returns the length of a quoted text in bytes. The text ends at its closing quote or at the end of the line.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices().skip(1) {

@@ -25,20 +25,20 @@ impl<'s> Runs<'s> {
         Runs { source, pieces: Vec::new(), look: Look::default(), open: Vec::new() }
     }
 
-    /// The runs read so far.
+    /// Removes and returns the runs read so far.
     pub(crate) fn take(&mut self) -> Vec<Piece> {
         std::mem::take(&mut self.pieces)
     }
 
-    /// Whether a mark is open.
+    /// Returns whether a mark is open.
     pub(crate) fn is_inside(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Reads an event inside a paragraph.
+    /// Adds the runs of an event inside a paragraph.
     pub(crate) fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
         match event {
-            // The source instead of the parsed text: an entity stays as written.
+            // The source is added instead of the parsed text, so an entity stays as written.
             Event::Text(_) | Event::Html(_) | Event::InlineHtml(_) => {
                 self.add(&self.source[range]);
             }
@@ -76,7 +76,7 @@ impl<'s> Runs<'s> {
                     format!(" ({} \"{}\")", sanitize::line(dest_url), sanitize::line(title))
                 };
                 let bracket = if source.starts_with('!') { "![" } else { "[" };
-                // The definition of a target shows it. The link does not repeat it.
+                // The target stands in its definition, so the link does not repeat it.
                 let (opening, closing) = match link_type {
                     LinkType::Shortcut => (bracket, "]".to_owned()),
                     LinkType::Collapsed => (bracket, "][]".to_owned()),
@@ -98,9 +98,9 @@ impl<'s> Runs<'s> {
     }
 }
 
-/// Adds a run, to the last one if it looks the same.
+/// Adds a run. A run that looks like the last one is appended to it.
 pub(crate) fn push(pieces: &mut Vec<Piece>, text: &str, look: Look) {
-    // A combining character after a hidden mark has no base character any more.
+    // A combining character after a hidden mark has lost its base character.
     let text = &*sanitize::block(text);
     match pieces.last_mut() {
         _ if text.is_empty() => {}

@@ -1,7 +1,7 @@
 //! Markdown and diffs, parsed once into rows that every surface draws.
 //!
-//! Headings, lists, quotes, tables, fences, bold, italics and inline code are read as such; code has colours. HTML,
-//! entities and the targets of links stay as written, `_` has no effect, and a line end stays a line end. So a text
+//! Headings, lists, quotes, tables, fences, bold, italics and inline code are parsed. Code has colours. HTML, entities
+//! and the targets of links stay as written. `_` has no effect, and a line end stays a line end. A text therefore
 //! cannot hide a part of itself. The crate fetches and executes no content. All text goes through
 //! [`askuser::sanitize`].
 //!

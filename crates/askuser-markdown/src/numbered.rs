@@ -1,5 +1,6 @@
-//! Numbers for the lines of a diff, instead of lines that begin with `@@`. Only a complete diff gets numbers, so that
-//! its display determines the whole diff. Other text is drawn as written.
+//! Numbers for the lines of a diff, which replace the lines that begin with `@@`.
+//!
+//! Only a complete diff gets numbers, so that its display determines the whole diff. Other text is drawn as written.
 
 use crate::DiffLine;
 
@@ -8,9 +9,9 @@ use crate::DiffLine;
 pub struct NumberedLine {
     /// The kind of the line.
     pub says: DiffLine,
-    /// Its number in the old file; `None` for an added line.
+    /// The line's number in the old file; `None` for an added line.
     pub old: Option<usize>,
-    /// Its number in the new file; `None` for a removed line.
+    /// The line's number in the new file; `None` for a removed line.
     pub new: Option<usize>,
 }
 
@@ -19,20 +20,21 @@ impl NumberedLine {
         NumberedLine { says, old: None, new: None }
     }
 
-    /// Its number in the new file, or in the old one if it is removed.
+    /// Returns the line's number in the new file, or in the old file if the line is removed. `None` if the line belongs
+    /// to no hunk.
     pub fn number(&self) -> Option<usize> {
         self.new.or(self.old)
     }
 }
 
-/// The place of a hunk in one file: its first line and its number of lines.
+/// The position of a hunk in one file: its first line and its number of lines.
 #[derive(Clone, Copy)]
 struct Side {
     first: usize,
     count: usize,
 }
 
-/// The lines of a diff; `None` if a hunk does not match its header.
+/// Parses the lines of a diff and numbers them. Returns `None` if a hunk does not match its header.
 ///
 /// ```
 /// use askuser_markdown::numbered;
@@ -94,7 +96,7 @@ pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
     numbered.iter().any(|line| line.number().is_some()).then_some(numbered)
 }
 
-/// Parses `@@ -7,2 +7 @@ words` in its canonical spelling only.
+/// Parses a header such as `@@ -7,2 +7 @@ words`. Returns `None` for any spelling but the canonical one.
 fn place(line: &str) -> Option<(Side, Side)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -102,7 +104,7 @@ fn place(line: &str) -> Option<(Side, Side)> {
         let (first, count) = text.split_once(',').unwrap_or((text, "1"));
         let (first, count): (usize, usize) = (first.parse().ok()?, count.parse().ok()?);
         let written = if count == 1 { first.to_string() } else { format!("{first},{count}") };
-        // An empty range names the line before it.
+        // An empty range gives the number of the line before it.
         (written == text && first < 1 << 40 && count < 1 << 40)
             .then_some(Side { first: first + usize::from(count == 0), count })
     };
@@ -113,7 +115,7 @@ fn place(line: &str) -> Option<(Side, Side)> {
 mod tests {
     use super::*;
 
-    /// The line numbers; 0 where a line has no number.
+    /// Returns the number of each line, and 0 for a line without a number. `None` if the diff is invalid.
     fn numbers(diff: &str) -> Option<Vec<usize>> {
         Some(numbered(diff)?.into_iter().map(|line| line.number().unwrap_or(0)).collect())
     }

@@ -4,73 +4,73 @@ use crate::blocks;
 use askuser::sanitize;
 use serde::Serialize;
 
-/// A line of Markdown, independent of width and colours.
+/// A line of Markdown as styled pieces.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The depth of block quotes.
+    /// The number of block quotes around the row.
     pub quotes: usize,
-    /// Columns of indentation.
+    /// The indent of the row in columns.
     pub indent: usize,
-    /// The list marker before the text.
+    /// The list marker before the text; `None` if the row begins no list item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marker: Option<Marker>,
-    /// The kind of the row.
+    /// The kind of the row, such as a heading.
     #[serde(flatten)]
     pub kind: Kind,
-    /// Its text, in runs of one look.
+    /// The text of the row, in runs of one style each.
     pub pieces: Vec<Piece>,
 }
 
-/// The marker of an item in a list.
+/// The marker of a list item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Marker {
-    /// A bullet.
+    /// The marker is a bullet.
     Bullet,
-    /// An open task.
+    /// The marker of an open task.
     Open,
-    /// A finished task.
+    /// The marker of a finished task.
     Done,
     /// A number as written: `3)` or `3.`.
     Number(String),
 }
 
-/// The kind of a row.
+/// The kind of a row, which determines its look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
 pub enum Kind {
     /// An empty line.
     Blank,
-    /// Text.
+    /// A row of a paragraph.
     Prose,
     /// A heading of this level.
     Heading(usize),
-    /// The fence that opens a block of code, with its language.
+    /// The fence that opens a block of code. The text is its language.
     FenceOpen(String),
     /// A line of code.
     Code,
     /// A line of code in a block of the language `diff`.
     Diff(DiffLine),
-    /// The end of a block of code.
+    /// The fence that closes a block of code.
     FenceClose,
     /// A rule across the text.
     Rule,
-    /// A whole table.
+    /// A table as a single row.
     Table(Box<Table>),
 }
 
-/// A parsed table.
+/// A table, in parsed cells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// The header.
+    /// The cells of the header.
     pub header: Vec<Cell>,
-    /// The rows. None has more cells than the header.
+    /// The rows below the header. No row has more cells than the header.
     pub rows: Vec<Vec<Cell>>,
     /// The alignment of each column.
     pub align: Vec<Align>,
 }
 
-/// The text of a cell.
+/// The content of a table cell.
 pub type Cell = Vec<Piece>;
 
 /// The alignment of a column.
@@ -84,10 +84,10 @@ pub enum Align {
     Right,
 }
 
-/// A run of text of one look.
+/// A run of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Piece {
-    /// The text, sanitized.
+    /// The sanitized text of the run.
     pub text: String,
     /// The style of the run.
     #[serde(flatten)]
@@ -97,19 +97,19 @@ pub struct Piece {
 /// The style of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Look {
-    /// The kind of text.
+    /// The kind of the text, which determines its colour.
     #[serde(skip_serializing_if = "Token::is_plain")]
     pub token: Token,
-    /// Marked as important.
+    /// Whether the run is bold.
     #[serde(skip_serializing_if = "is_false")]
     pub bold: bool,
-    /// Emphasised.
+    /// Whether the run is in italics.
     #[serde(skip_serializing_if = "is_false")]
     pub italic: bool,
-    /// Struck out.
+    /// Whether the run is struck out.
     #[serde(skip_serializing_if = "is_false")]
     pub struck: bool,
-    /// The text of a link.
+    /// Whether the run is the text of a link.
     #[serde(skip_serializing_if = "is_false")]
     pub link: bool,
 }
@@ -118,11 +118,11 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// The kind of a run.
+/// The kind of a run's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Token {
-    /// Text.
+    /// Plain text.
     #[default]
     Plain,
     /// Inline code.
@@ -151,7 +151,7 @@ impl Token {
 pub enum DiffLine {
     /// The name of a file.
     File,
-    /// The position of the lines that follow.
+    /// The header of a hunk, which gives the position of its lines.
     Place,
     /// An added line.
     Added,
@@ -162,7 +162,7 @@ pub enum DiffLine {
 }
 
 impl DiffLine {
-    /// The kind of this line in a diff.
+    /// Returns the kind of this line. Only the beginning of the line determines it.
     pub fn of(line: &str) -> DiffLine {
         match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => DiffLine::File,
@@ -174,7 +174,7 @@ impl DiffLine {
     }
 }
 
-/// Whether a line of a text begins a list or a block of code.
+/// Returns whether a line of a text begins a list or a block of code.
 pub fn has_blocks(text: &str) -> bool {
     text.lines().map(str::trim_start).any(|line| {
         let after_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -183,7 +183,7 @@ pub fn has_blocks(text: &str) -> bool {
     })
 }
 
-/// Reads a text.
+/// Parses a text into rows.
 pub fn rows(text: &str) -> Vec<Row> {
     let clean = sanitize::block(text);
     let mut rows = Vec::new();
@@ -201,7 +201,7 @@ impl Row {
         Row { quotes: 0, indent: 0, marker: None, kind: Kind::Blank, pieces: Vec::new() }
     }
 
-    /// The text without styles.
+    /// Returns the text of the row without styles.
     pub fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }

@@ -1,4 +1,6 @@
-//! Markdown that arrives in pieces. A row is emitted once no further text can change it. So printed rows never change.
+//! Parses Markdown that arrives in pieces.
+//!
+//! A row is emitted once no further text can change it. Printed rows therefore never change.
 
 use crate::blocks::{Block, BlockKind, read, read_rest};
 use crate::highlight::Highlighter;
@@ -8,18 +10,18 @@ use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// Reads Markdown as it arrives.
+/// A parser for Markdown that arrives in pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// The lines of the block that may still change, sanitized.
     pending: String,
-    /// The number of rows of that block that were emitted.
+    /// The number of rows of the pending block that were emitted.
     given: usize,
-    /// Whether that block is the rest of a paragraph.
+    /// Whether the pending block is the rest of a paragraph.
     continues: bool,
     /// The unfinished last line, as received.
     partial: String,
-    /// The fence that is open in the document itself.
+    /// The open fence, if the pending text is inside a top-level code block.
     fence: Option<Fence>,
     gap: Gap,
 }
@@ -36,7 +38,7 @@ struct Fence {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Gap {
-    /// Before the first row: no blank line.
+    /// The state before the first row, which needs no blank line before it.
     #[default]
     Start,
     None,
@@ -44,15 +46,15 @@ enum Gap {
     Owed,
 }
 
-/// The size at which a block is emitted as it is. Reading a long block again and again would be slow.
+/// The size in bytes at which a pending block is emitted. Parsing a longer block again and again would be slow.
 const MAX_PENDING: usize = 64_000;
-/// The part of an unfinished line in a preview: only its end is visible.
+/// The number of bytes of an unfinished line that a preview shows. The preview shows the end of the line.
 const MAX_TAIL_BYTES: usize = 8_000;
 /// The number of rows after which an unfinished paragraph is emitted row by row.
 const ROWS_HELD: usize = 4;
 
 impl Stream {
-    /// Takes more text and returns the rows that are final.
+    /// Parses more text and returns the rows that have become final.
     pub fn push(&mut self, text: &str) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut rest = text;
@@ -70,7 +72,7 @@ impl Stream {
         rows
     }
 
-    /// Ends the text and returns the remaining rows.
+    /// Ends the text and returns the remaining rows. The parser is then ready for another text.
     pub fn finish(&mut self) -> Vec<Row> {
         let mut rows = Vec::new();
         let line = std::mem::take(&mut self.partial);
@@ -82,7 +84,7 @@ impl Stream {
         rows
     }
 
-    /// A preview of the rows that may still change.
+    /// Returns a preview of the rows that may still change.
     pub fn tail(&self) -> Vec<Row> {
         let skipped = self.partial.len().saturating_sub(MAX_TAIL_BYTES);
         let start = self.partial.ceil_char_boundary(skipped);
@@ -121,7 +123,7 @@ impl Stream {
         }
     }
 
-    /// Emits lines inside a top-level fence at once: each is code.
+    /// Emits a line inside a top-level fence as code, or closes the fence.
     fn code_line(&mut self, line: &str, fence: Fence, rows: &mut Vec<Row>) {
         if is_closing(line, fence.mark, fence.length) {
             self.fence = None;
@@ -137,7 +139,7 @@ impl Stream {
         }
     }
 
-    /// Emits the final rows: all blocks but the last, and the finished part of the last.
+    /// Emits the rows that are final: all blocks but the last, and the settled rows of the last block.
     fn settle(&mut self, rows: &mut Vec<Row>) {
         if self.pending.len() > MAX_PENDING {
             return self.give_all(rows);
@@ -163,7 +165,7 @@ impl Stream {
                 let before = &self.pending[..last.range.start];
                 let indent = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
                 self.fence = Some(Fence { mark, length, indent, is_diff, highlighter });
-                // All rows but the closing fence, which is still missing.
+                // The closing fence is still missing, so all rows but the last are emitted.
                 let rows_so_far = last.rows.len() - 1;
                 self.give(last, rows_so_far, rows);
                 self.forget();
@@ -179,7 +181,7 @@ impl Stream {
                 }
             }
             _ => {
-                // The indent stays: without it the block might be of another kind.
+                // The indent stays in the pending text. Without the indent the block might be of another kind.
                 let before = &self.pending[..last.range.start.min(self.pending.len())];
                 let start = before.rfind('\n').map_or(0, |end| end + 1);
                 if start > 0 {
@@ -197,7 +199,7 @@ impl Stream {
         if self.continues { read_rest(&self.pending) } else { read(&self.pending) }
     }
 
-    /// Emits the rows of a block up to this one, without those emitted before.
+    /// Emits the rows of a block before the index `to`, except the rows that were emitted before.
     fn give(&mut self, block: Block, to: usize, rows: &mut Vec<Row>) {
         if block.is_spaced && self.given == 0 {
             self.owe_gap();
@@ -236,12 +238,12 @@ impl Stream {
         rows.push(row);
     }
 
-    /// The final first rows of a long unfinished paragraph at this width. `wrap` returns the rows into which a text
-    /// breaks.
+    /// Returns the first rows of a long unfinished paragraph that are final at this width. `wrap` returns the rows into
+    /// which a text breaks.
     pub fn take_stable_rows(&mut self, columns: usize, wrap: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<Row> {
         let mut rows = Vec::new();
         let long = self.pending.len() + self.partial.len() > columns;
-        // A text that `sanitize` changes must be complete first.
+        // A text that `sanitize` changes must be complete before it is emitted.
         if self.fence.is_some() || self.given > 0 || !long || sanitize::block(&self.partial) != self.partial {
             return rows;
         }
@@ -255,7 +257,7 @@ impl Stream {
         rows
     }
 
-    /// Emits rows from the beginning of a paragraph and returns their length in bytes.
+    /// Emits rows from the beginning of a paragraph and returns their length in bytes. `None` if no row is final.
     fn take_from(
         &mut self,
         source: &str,
@@ -281,7 +283,7 @@ impl Stream {
     }
 }
 
-/// Whether a fenced block ends with its closing fence.
+/// Returns whether a fenced block ends with its closing fence.
 fn is_closed_fence(block: &str, mark: char, length: usize) -> bool {
     let after_opening = block.trim_end_matches('\n').split_once('\n').map(|(_, rest)| rest);
     after_opening.and_then(|rest| rest.rsplit('\n').next()).is_some_and(|line| is_closing(line, mark, length))
@@ -294,10 +296,11 @@ fn is_closing(line: &str, mark: char, length: usize) -> bool {
     indent < 4 && body.len() >= length && body.chars().all(|c| c == mark)
 }
 
-/// The beginning of an unfinished paragraph that no further text can change.
+/// The beginning of an unfinished paragraph. No further text can change it.
 struct StableStart {
     pieces: Vec<Piece>,
-    /// Runs drawn as written: start in the rendered text, start in the source, length in bytes.
+    /// The runs that are drawn as written. A run has a start in the rendered text, a start in the source, and a length
+    /// in bytes.
     plain: Vec<(usize, usize, usize)>,
 }
 
@@ -308,7 +311,7 @@ impl StableStart {
     }
 }
 
-/// Reads a paragraph; `None` if the text is another kind of block.
+/// Parses the beginning of a paragraph. Returns `None` if the text is another kind of block.
 fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
     let hidden = if continues { OPENING.len() } else { 0 };
     let source = format!("{}{text}", &OPENING[..hidden]);
@@ -350,10 +353,10 @@ fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
     Some(start)
 }
 
-/// The distance within which the end of a bracketed name is searched.
+/// The distance in bytes within which the end of a bracketed name is searched.
 const MAX_NAME: usize = 200;
 
-/// Whether this character may become a mark with further text.
+/// Returns whether this character may become a mark with further text.
 fn may_mark(source: &str, at: usize) -> bool {
     let bytes = source.as_bytes();
     let (before, after) = (at.checked_sub(1).map(|at| bytes[at]), bytes.get(at + 1));
@@ -365,7 +368,7 @@ fn may_mark(source: &str, at: usize) -> bool {
             !(before.is_some_and(|b| b.is_ascii_alphanumeric()) && after.is_some_and(|b| b.is_ascii_alphanumeric()))
         }
         b'<' => after != Some(&b' '),
-        // A bracketed name without a target.
+        // A bracketed name is a mark only if a target may follow.
         b'[' => {
             let name = &bytes[at..bytes.len().min(at + MAX_NAME)];
             let next = name.iter().position(|b| *b == b']').and_then(|end| bytes.get(at + end + 1));
@@ -377,7 +380,7 @@ fn may_mark(source: &str, at: usize) -> bool {
     }
 }
 
-/// The pieces inside a part of the text.
+/// Returns the pieces of a part of the text.
 fn within(pieces: &[Piece], start: usize, end: usize) -> Vec<Piece> {
     let mut at = 0;
     let mut out = Vec::new();

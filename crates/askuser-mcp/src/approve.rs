@@ -1,7 +1,9 @@
-//! `approve`, for Claude Code's `--permission-prompt-tool`: its own AskUserQuestion is asked and answered in the form it
-//! wants; for any other tool a person is shown exactly what would run, and allows or denies it.
+//! The tool `approve`, for Claude Code's `--permission-prompt-tool`. The client's own AskUserQuestion is asked, and
+//! answered in the form that the client expects. For any other tool, a person is shown exactly what would run, and
+//! allows or denies it.
 //!
-//! Only a person who chose to allow just that allows: everything else, silence included, denies with the reason.
+//! A call is allowed only if a person chose to allow exactly this call. Any other outcome, including silence, denies
+//! the call with the reason.
 
 use crate::call::{Call, Unanswered};
 use crate::exchange::Exchange;
@@ -14,7 +16,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 impl Call<'_> {
-    /// `approve`.
+    /// Handles a call of `approve`.
     pub(crate) async fn approve(&self, arguments: &Value) -> Result<CallToolResponse, Unanswered> {
         let refused = |why: &str| Unanswered::refused(denied(why));
         let (Some(tool), input @ Value::Object(fields)) = (arguments["tool_name"].as_str(), &arguments["input"]) else {
@@ -60,7 +62,8 @@ impl Call<'_> {
     }
 }
 
-/// The client's own questions may say more than ours: what it lets its model ask is asked.
+/// Returns the rules for the client's own questions. They are wider than those of askuser's tool, because they must
+/// admit all questions that the client's model may ask.
 fn their_rules() -> Rules {
     let (label_chars, description_chars) = (Span { min: 1, max: 200 }, Span { min: 0, max: 2_000 });
     let limits = Limits { label_chars, description_chars, ..Limits::DEFAULT };
@@ -74,7 +77,7 @@ fn answered(set: &QuestionSet, resolution: &Resolution) -> CallToolResult {
     allowed(&report::claude_input(set, resolution))
 }
 
-/// Allows what a person permitted, if `is_unchanged`: the call still does what they were shown.
+/// Allows a call that a person permitted, if `is_unchanged` returns that it still does what the person was shown.
 fn permitted(
     set: &QuestionSet,
     resolution: &Resolution,
@@ -96,7 +99,7 @@ fn denied(why: &str) -> CallToolResult {
     decision(&json!({"behavior": "deny", "message": why}))
 }
 
-/// The client reads a single text block.
+/// Returns a decision as a single text block, which is all that the client reads.
 fn decision(decision: &Value) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(decision.to_string())])
 }

@@ -1,4 +1,5 @@
-//! Questions that the model works on without: asked, listed, taken back, and their answers added to the next result.
+//! Questions in the background, without which the model can continue its work. It asks, lists and withdraws them, and
+//! their answers are added to a later result.
 
 use crate::call::{Call, Unanswered, not_asked};
 use crate::exchange::Exchange;
@@ -9,7 +10,7 @@ use rmcp::model::CallToolResult;
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The most questions that a conversation remembers. A ticket finds any question.
+/// The maximum number of questions that a conversation remembers. A ticket finds any question.
 const MOST: usize = 100;
 
 /// The questions of one conversation, in the order of asking.
@@ -18,9 +19,9 @@ pub(crate) struct Asked(Mutex<Vec<AskedHere>>);
 
 struct AskedHere {
     id: QuestionId,
-    /// The number of replies with its answer that were begun.
+    /// The number of replies that were begun with the answer.
     attempts: u32,
-    /// Whether such a reply is on its way.
+    /// Whether a reply with the answer is under way.
     is_leaving: bool,
 }
 
@@ -46,7 +47,7 @@ impl Asked {
         self.entries().iter().any(|asked| asked.id == *id && asked.is_leaving)
     }
 
-    /// Begins a reply with an answer. Returns whether one was begun before.
+    /// Records the beginning of a reply with an answer. Returns whether an earlier reply had begun.
     fn begin(&self, id: &QuestionId) -> bool {
         self.note(id);
         let mut asked = self.entries();
@@ -74,7 +75,7 @@ impl Call<'_> {
         }
     }
 
-    /// The questions of this conversation. One that cannot be read is left out.
+    /// Returns the questions of this conversation, without unreadable ones.
     async fn own_questions(&self) -> Vec<StoredQuestion> {
         let mut questions = Vec::new();
         for id in self.server.conversation.asked.ids() {
@@ -83,7 +84,8 @@ impl Call<'_> {
         questions
     }
 
-    /// The question of this conversation that asks the same in the background and is not delivered.
+    /// Returns the undelivered question of this conversation that asks the same, if either of the two is in the
+    /// background.
     pub(crate) async fn asked_already(&self, request: &Request) -> Option<StoredQuestion> {
         let is_same = |question: &StoredQuestion| {
             let is_either = question.request.is_in_background() || request.is_in_background();
@@ -92,20 +94,21 @@ impl Call<'_> {
         self.own_questions().await.into_iter().find(is_same)
     }
 
-    /// Leaves a question with the person. An answer is said to come by itself only where that was seen to work.
+    /// Leaves a question with the person. The result promises that the answer will be delivered only if that has worked
+    /// before.
     pub(crate) async fn leave(&self, put: Put) -> CallToolResult {
         let is_pushed = self.own_questions().await.iter().any(|question| question.sent_ms.is_some());
-        // If this is lost, the store finds out by itself.
+        // If this fails, the store detects the departure itself.
         let _ = put.attachment.detach().await;
         results::in_background(&put.question.id, is_pushed)
     }
 
-    /// The questions of this conversation, for a model that has no ticket.
+    /// Returns the list of this conversation's questions, for a model that has no ticket.
     pub(crate) async fn list(&self) -> CallToolResult {
         results::listed(&self.own_questions().await)
     }
 
-    /// Takes a question back. `None` if it has ended before.
+    /// Withdraws a question. Returns `None` if the question had ended already.
     pub(crate) async fn take_back(&self, id: &QuestionId) -> Result<Option<CallToolResult>, Unanswered> {
         use askuser::store::{Attempt, StoreError};
         match self.store().withdraw(id, &Attempt::new(crate::server::random_id())).await {
@@ -130,7 +133,7 @@ impl Call<'_> {
         }));
     }
 
-    /// Adds the answers to background questions that have come meanwhile.
+    /// Adds the answers to background questions that have arrived since the last result.
     pub(crate) async fn add_arrived(&self, result: &mut CallToolResult) {
         for question in self.own_questions().await {
             let is_due = question.request.is_in_background() && question.delivered_ms.is_none();
@@ -146,7 +149,7 @@ impl Call<'_> {
             let store = self.store();
             let id = question.id.clone();
             let resolution = resolution.unwrap_or_else(|| Resolution::unavailable("withdrawn"));
-            // Lost, it is delivered once more.
+            // If the reply is lost, the answer is delivered again.
             let delivery = Delivery::new(resolution, move |stored| {
                 let _ = stored.map(|()| drop(store.delivered(&id)));
             });

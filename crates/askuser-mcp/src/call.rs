@@ -1,4 +1,4 @@
-//! One call: from what the model sent to what it reads.
+//! A call of a tool, from the model's input to the result for the model.
 
 use crate::client::ClientFacts;
 use crate::dialog::Dialog;
@@ -22,19 +22,19 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
-/// The interval of progress messages to a client while a person is awaited.
+/// The interval of progress messages to a client while its call waits for a person.
 const PROGRESS: Duration = Duration::from_secs(15);
 
-/// The name of an unnamed client.
+/// The name of a client that sends no name.
 const NAMELESS: &str = "an MCP client";
 
 /// The end of a call without an answer.
 pub(crate) enum Unanswered {
-    /// The model reads this.
+    /// The call was refused. The model reads this result.
     Refused(Box<CallToolResult>),
-    /// No person answers before the client gives up.
+    /// No person answered before the client would give up.
     NotYet(QuestionId),
-    /// A person has withdrawn the question, or it could not be asked.
+    /// A person has withdrawn the question, or the question could not be asked.
     Failed(AskError),
     /// The client has stopped waiting, and the question stays open.
     Left,
@@ -50,12 +50,12 @@ impl Unanswered {
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) context: &'a RequestContext<RoleServer>,
-    /// The asker.
+    /// The asker of the call's question.
     pub(crate) origin: Origin,
 }
 
 impl Call<'_> {
-    /// `AskUserQuestion`.
+    /// Handles a call of `AskUserQuestion`.
     pub(crate) async fn ask(
         &self,
         mut arguments: Value,
@@ -76,7 +76,7 @@ impl Call<'_> {
                     Decision::Settled(resolution) => {
                         return Ok(results::resolved(request.set(), &resolution, None).into());
                     }
-                    // Answers that do not fit a question are no answers to it.
+                    // Prepared answers that do not fit the question are ignored.
                     Decision::Ask(known) => request.clone().with_known(known).unwrap_or(request),
                 };
                 (self.keep(request).await.map_err(not_asked)?, None)
@@ -101,8 +101,8 @@ impl Call<'_> {
         Ok(self.reply(&question, delivery))
     }
 
-    /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder. Without a ticket it lists what
-    /// this conversation has asked.
+    /// Handles a call of `AskUserQuestionResult`. A ticket is the id of a question of this client in this folder.
+    /// Without a ticket, the call lists the questions of this conversation.
     pub(crate) async fn redeem(&self, arguments: &Value) -> Result<CallToolResponse, Unanswered> {
         let refused = |why: String| Err(Unanswered::refused(results::refused(why)));
         let withdraws = match &arguments["withdraw"] {
@@ -146,7 +146,7 @@ impl Call<'_> {
         Ok(self.reply(&question, delivery))
     }
 
-    /// A question as a record.
+    /// Creates the request of a question.
     pub(crate) fn request(&self, set: QuestionSet, about: Option<Context>, purpose: Purpose) -> Request {
         let key = RequestKey::new(session(&self.origin), random_id()).for_purpose(purpose);
         let is_probe = self.context.client_info().is_some_and(|client| client.name == PROBE_CLIENT);
@@ -154,8 +154,8 @@ impl Call<'_> {
         Request::new(key, set).with_origin(self.origin.clone()).with_context(about).with_deadline(deadline)
     }
 
-    /// Keeps a question: a new one, or the open one of its series. A client that asks the same again after it may have given up has not got
-    /// the answer that came in between.
+    /// Stores a question, or attaches to the open question of its series. A client that may have given up and asks the
+    /// same again gets the answer that it missed.
     pub(crate) async fn keep(&self, request: Request) -> Result<Put, StoreError> {
         let series = self.series(&request);
         let put = match (self.server.conversation.missed(&series.name), self.asked_already(&request).await) {
@@ -171,31 +171,31 @@ impl Call<'_> {
         series(&self.origin, &self.server.conversation.id, request)
     }
 
-    /// A question that is stored, and waited for again.
+    /// Attaches the call to a stored question.
     pub(crate) async fn attached(&self, question: StoredQuestion) -> Result<Put, StoreError> {
         let attachment = self.store().attach(&question.id).await?;
         Ok(Put { is_new: false, question, attachment })
     }
 
-    /// The store, as this client uses it.
+    /// Returns the store as this client uses it.
     pub(crate) fn store(&self) -> Handle {
         self.server.inbox.handle(Principal::agent(&self.origin))
     }
 
-    /// The store, as the person at the client's dialog uses it.
+    /// Returns the store as the person at the client's dialog uses it.
     pub(crate) fn person(&self) -> Handle {
         let inbox = &self.server.inbox;
         inbox.handle(Principal::person(inbox.person(), Via::Elicitation))
     }
 
-    /// Asks through the inbox, and in the client's dialog if it has one.
+    /// Waits for the answer from the inbox, and from the client's dialog if the client has one.
     pub(crate) async fn wait_with_dialog(&self, put: Put) -> Result<Delivery, Unanswered> {
         let choices = self.choices(&put.question.request).filter(|_| !is_stateless(self.context));
         let dialog = choices.map(|choices| Dialog::new(self, choices, put.question.id.clone()));
         self.wait(put, dialog.as_ref()).await
     }
 
-    /// Waits for as long as the client does.
+    /// Waits for the answer for as long as the client does.
     pub(crate) async fn wait(&self, put: Put, dialog: Option<&Dialog>) -> Result<Delivery, Unanswered> {
         let context = self.context;
         let (id, request) = (put.question.id.clone(), put.question.request.clone());
@@ -220,12 +220,12 @@ impl Call<'_> {
                     let is_read = exchange.is_read().await;
                     return match answered {
                         Ok(delivery) if !is_read => {
-                            // It stays for the next call.
+                            // The answer stays stored for the next call.
                             drop(delivery);
                             Err(gone(context))
                         }
                         Ok(delivery) => {
-                            // The log holds no answers.
+                            // The log contains no answers.
                             let resolution = delivery.resolution();
                             let (status, via) = (resolution.outcome().status().name(), resolution.via().map(Via::name));
                             tracing::info!(%request, seconds, status, via, "has an end");
@@ -246,10 +246,10 @@ impl Call<'_> {
                 }
                 () = self.server.closed.cancelled() => return Err(gone(context)),
                 () = exchange.gone() => return Err(gone(context)),
-                // The limit is another one now.
+                // The closed form has changed the limit.
                 Some(()) = OptionFuture::from(dialog.map(Dialog::closed)) => {}
                 () = sleep_until(limit()) => {
-                    // A dialog may have opened since.
+                    // A dialog may have opened since the limit was computed.
                     if Instant::now() >= limit() {
                         break;
                     }
@@ -266,13 +266,13 @@ impl Call<'_> {
                 }
             }
         }
-        // Detached before the client gets the reply, because it may return at once.
+        // The call detaches before the client gets the reply, because the client may call again immediately.
         drop(asking);
         tracing::info!(request = %context.id, seconds = started.elapsed().as_secs(), "returns before the client gives up");
         Err(Unanswered::NotYet(id))
     }
 
-    /// What the model reads. An answer counts as delivered once it is on its way.
+    /// Returns the result for the model, and attaches the delivery of the answer to it.
     fn reply(&self, question: &StoredQuestion, delivery: Delivery) -> CallToolResponse {
         let mut result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
         if question.request.is_in_background() {
@@ -283,7 +283,7 @@ impl Call<'_> {
         result.into()
     }
 
-    /// The client's way to show a question itself, if it has one.
+    /// Returns the client's way to show a question itself; `None` if the client has none.
     fn choices(&self, request: &Request) -> Option<Choices> {
         let (capabilities, version) = (self.context.client_capabilities(), self.context.protocol_version());
         let dialogs = self.client().dialogs;
@@ -291,12 +291,13 @@ impl Call<'_> {
         choices.filter(|_| self.server.options.dialogs && is_short(request))
     }
 
-    /// The facts of the client.
+    /// Returns the known facts about the client.
     fn client(&self) -> ClientFacts {
         ClientFacts::of(&client_name(self.context))
     }
 
-    /// The age of an answer that is not for this call alone, and a description of it.
+    /// Returns the age of an earlier answer, and whether it is from before this conversation or from an earlier call.
+    /// Returns `None` if the answer is for this call alone.
     fn age(&self, question: &StoredQuestion) -> Option<(Duration, &'static str)> {
         let ended = question.ending.as_ref().and_then(Ending::at_ms)?;
         let age = Duration::from_millis(question.read_ms.checked_sub(ended)?);
@@ -320,7 +321,7 @@ pub(crate) fn not_asked(error: StoreError) -> Unanswered {
     Unanswered::refused(results::not_asked(&error.chain()))
 }
 
-/// Whether the client is asked by results rather than by requests of ours.
+/// Whether the client gets its dialogs in results, rather than in requests from the server.
 pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }

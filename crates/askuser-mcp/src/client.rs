@@ -1,17 +1,19 @@
-//! Facts about released clients, by the name in their `clientInfo`: their timeouts for a tool, and the dialogs that they show.
+//! Facts about released clients, by the name in their `clientInfo`: their timeouts for tools, and the dialogs that they
+//! show.
 
 use std::time::Duration;
 
-/// The facts of one client.
+/// The timeouts and dialogs of one client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientFacts {
-    /// The beginning of its name, in lower case.
+    /// The beginning of the client's name, in lower case.
     name: &'static str,
-    /// The version whose timeout was measured, for clients that report their version. Later versions are assumed to wait as long.
+    /// The version whose timeout was measured; `None` for a client that does not report its version. Later versions are
+    /// assumed to wait as long.
     since: Option<[u64; 2]>,
-    /// A little less than the time that it was seen to wait.
+    /// The time limit, a little less than the measured timeout.
     timeout: CallTimeout,
-    /// The time after which it may give up a call without cancelling it.
+    /// The time after which the client may give up a call without cancelling it; `None` if it always cancels.
     pub(crate) silent_after: Option<Duration>,
     pub(crate) dialogs: Dialogs,
 }
@@ -19,12 +21,12 @@ pub(crate) struct ClientFacts {
 /// The dialogs that a client shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialogs {
-    /// The dialogs that it declares.
+    /// The dialogs that the client declares.
     Declared,
-    /// A form of one choice. It shows several choices as a bare yes or no, and does not accept an empty text field. Its clock
-    /// stands still while a form is open.
+    /// Forms of one choice. The client shows several choices as a bare yes or no, and does not accept an empty text
+    /// field. Its timeout stops while a form is open.
     OneChoice,
-    /// None. Without a terminal the client exits when it gets one.
+    /// No dialogs. Without a terminal, the client exits when it gets one.
     Fatal,
 }
 
@@ -36,10 +38,10 @@ pub(crate) struct CallTimeout {
     with_dialog: Duration,
 }
 
-/// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
+/// Half an hour in seconds, for clients without a timeout. A model that waits longer loses track of its task.
 const LONG: u64 = 30 * 60;
 
-/// A client that is not in the table. It is assumed to cancel a call that it gives up.
+/// The facts of a client that is not in the table. Such a client is assumed to cancel a call that it gives up.
 const UNKNOWN: ClientFacts = ClientFacts {
     name: "",
     since: None,
@@ -49,8 +51,8 @@ const UNKNOWN: ClientFacts = ClientFacts {
 };
 
 const CLIENTS: [ClientFacts; 13] = [
-    // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
-    // prevents that.
+    // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open
+    // dialog keeps the call in the foreground.
     ClientFacts { since: Some([2, 1]), ..waits("claude-code", 110, 110, LONG - 60) },
     // 300 s regardless of progress; an open dialog stops the clock.
     ClientFacts { since: Some([0, 166]), dialogs: Dialogs::OneChoice, ..waits("codex", 285, 285, 285) },
@@ -64,10 +66,10 @@ const CLIENTS: [ClientFacts; 13] = [
     // 60 s after the last progress.
     ClientFacts { since: Some([1, 18]), ..waits("opencode", 50, LONG, 50) },
     ClientFacts { since: Some([7, 7]), ..waits("kilo", 50, LONG, 50) },
-    // 60 s, and they ask for no progress. Cline can be told to give up after one.
+    // 60 s, without requests for progress. Cline can be set to give up after one second.
     waits("continue", 50, 50, 50),
     ClientFacts { silent_after: Some(Duration::from_secs(1)), ..waits("cline", 50, 50, 50) },
-    // Its desktop application has another name.
+    // The desktop application of Goose has another name.
     ClientFacts { dialogs: Dialogs::Fatal, ..waits("goose-cli", 45, 45, 45) },
     // 5 s over stdio by default (`timeout`).
     waits("google-adk", 4, 4, 4),
@@ -75,19 +77,20 @@ const CLIENTS: [ClientFacts; 13] = [
     waits("omp-coding-agent", 25, 25, 25),
 ];
 
-/// A client with these timeouts in seconds: by itself, with progress, with an open dialog.
+/// Returns a client with these timeouts in seconds: alone, with progress, and with an open dialog.
 const fn waits(name: &'static str, plain: u64, with_progress: u64, with_dialog: u64) -> ClientFacts {
     ClientFacts { name, timeout: CallTimeout::of(plain, with_progress, with_dialog), ..UNKNOWN }
 }
 
 impl ClientFacts {
-    /// The facts of a client by its name.
+    /// Returns the facts of a client by its name.
     pub(crate) fn of(client: &str) -> ClientFacts {
         let client = client.trim_start_matches('@').to_lowercase();
         CLIENTS.into_iter().find(|known| client.starts_with(known.name)).unwrap_or(UNKNOWN)
     }
 
-    /// The timeout of a call: the one in the settings, or else the measured one. An older version was not measured.
+    /// Returns the timeout of a call: the configured one, or else the measured one. An older version was not measured,
+    /// so it counts as an unknown client.
     pub(crate) fn timeout(&self, limit: Option<Duration>, version: &str) -> CallTimeout {
         match limit {
             Some(limit) => CallTimeout { plain: limit, with_progress: limit, with_dialog: limit },
@@ -106,14 +109,14 @@ impl CallTimeout {
         }
     }
 
-    /// The total waiting time.
+    /// Returns the total waiting time.
     pub(crate) fn limit(&self, has_progress: bool, has_dialog: bool) -> Duration {
         let with_progress = if has_progress { self.with_progress } else { self.plain };
         if has_dialog { with_progress.max(self.with_dialog) } else { with_progress }
     }
 }
 
-/// The first two numbers of a version; a missing number is 0.
+/// Returns the first two numbers of a version. A missing number is 0.
 fn numbers(version: &str) -> [u64; 2] {
     let mut numbers = version.trim_start_matches('v').split('.').map(|number| number.parse().unwrap_or(0));
     [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)]

@@ -1,7 +1,7 @@
 //! The client's own dialog as a surface beside the inbox.
 //!
-//! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
-//! refusal, a form that comes back empty, and an error all mean that no person was asked.
+//! A client that declares dialogs may have no person in front of it. A headless client refuses immediately and by
+//! itself. An immediate refusal, an empty form and an error all mean that no person was asked.
 
 use crate::call::Call;
 use crate::form::{Choices, DECLINE, Rejected, answer, elsewhere, form};
@@ -21,21 +21,21 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The number of times that a form without an answer is shown.
+/// The maximum number of times that a form without a valid answer is shown.
 pub(crate) const TRIES: usize = 3;
 
-/// Dialogs at the other end of a connection, one for each question.
+/// The dialog of a connected client about one request, with a form for each question.
 pub(crate) struct Dialog {
     peer: Peer<RoleServer>,
     choices: Choices,
-    /// The time that earlier forms were open, and the start of the one that is.
+    /// The time that earlier forms were open, and the time when the present form was opened, if one is open.
     open: Mutex<(Duration, Option<Instant>)>,
     closed: Notify,
-    /// The store of the question and of partial answers, as its person.
+    /// The store as the person at the dialog uses it, for the question and for partial answers.
     person: Handle,
     id: QuestionId,
     conversation: Arc<Conversation>,
-    /// The resolution of forms that are closed already.
+    /// The resolution of forms that are closed already; `None` if the forms are still to be shown.
     given: Option<Resolution>,
 }
 
@@ -46,13 +46,13 @@ impl Dialog {
         Dialog { peer, choices, open: Mutex::default(), closed: Notify::new(), person, id, conversation, given: None }
     }
 
-    /// The dialog of forms that the client has shown between two calls.
+    /// Sets the resolution of forms that the client has shown between two calls.
     pub(crate) fn having_given(self, given: Resolution) -> Dialog {
         Dialog { given: Some(given), ..self }
     }
 
-    /// The state of the form (`true` if it is open), and the time that the client does not count. The clock of a client with
-    /// single choices stands still while a form is open.
+    /// Returns whether a form is open, and the time that the client does not count. The timeout of a client with single
+    /// choices stops while a form is open.
     pub(crate) fn open_time(&self) -> (bool, Duration) {
         let (before, since) = *self.open();
         let is_counted = !matches!(self.choices, Choices::OptionsOnly | Choices::Elsewhere);
@@ -69,7 +69,7 @@ impl Dialog {
         self.closed.notified().await;
     }
 
-    /// Offers the inbox instead of the questions. Choosing it is no answer.
+    /// Shows a form that refers the person to the inbox. The choice of the inbox is no answer.
     async fn elsewhere(&self, request: &Request) -> FormResult {
         let Some(where_to) = elsewhere(request, &self.id) else { return FormResult::NotAsked };
         match self.one(&where_to, &where_to.set().questions()[0], false).await {
@@ -94,7 +94,7 @@ impl Dialog {
                 result => return resolution(request, result, answers),
             }
             is_person_there = true;
-            // The next one may fail, or the client go away.
+            // The next form may fail, or the client may leave.
             if answers.len() < request.set().questions().len() {
                 keep_draft(&self.person, &self.id, request, &answers).await;
             }
@@ -124,12 +124,13 @@ impl Dialog {
         FormResult::NotAsked
     }
 
-    /// Shows a form: what comes back, and since when a person can have seen it; `None` where that failed. Dropping the future takes it off
-    /// the screen.
+    /// Shows a form. Returns its result and the first moment at which a person can have seen it; `None` after a
+    /// failure. Dropping the future closes the form.
     async fn show(&self, form: ElicitRequestParams) -> Option<(ElicitResult, Instant)> {
         let form = ElicitRequest::new(form);
         let send = |request| self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
-        // The client replies by itself, once it gets to it. On a busy machine that takes longer than a person does.
+        // The client replies to this ping without a person, before it shows the form. On a busy machine, its reply
+        // takes longer than a person's.
         let ping = send(ServerRequest::PingRequest(PingRequest::default())).await.ok()?;
         let asked = send(ServerRequest::ElicitRequest(form)).await.ok()?;
         let mut open_form = OpenForm { peer: self.peer.clone(), request: Some(asked.id.clone()) };
@@ -177,14 +178,14 @@ pub(crate) enum FormResult {
     Declined,
     Cancelled,
     NotAsked,
-    /// Every question has its answer.
+    /// Every question has an answer.
     Complete,
 }
 
-/// Reads what a client sent back.
+/// Reads the result of a client's form.
 ///
 /// # Errors
-/// Where it is no answer: the form is shown again.
+/// If the form has no valid answer and must be shown again.
 pub(crate) fn read_form(
     request: &Request,
     question: &Question,
@@ -203,15 +204,15 @@ pub(crate) fn read_form(
     }
 }
 
-/// Keeps the answers so far to a question that is not answered yet, for the person who opens it in the inbox.
+/// Saves the answers so far to a pending question, for a person who opens it in the inbox.
 pub(crate) async fn keep_draft(person: &Handle, id: &QuestionId, request: &Request, answers: &[Answer]) {
     if answers != request.known() {
-        // It is asked all the same, only without the answers so far.
+        // If the save fails, the question is still asked, but without the answers so far.
         let _ = person.save_draft(id, &of_dialog(Draft::from(answers.to_vec()))).await;
     }
 }
 
-/// A resolution on its way to the store: once it is recorded, its draft is deleted.
+/// Creates the delivery of a resolution. Once the resolution is stored, the draft of the dialog is deleted.
 fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId) -> Delivery {
     if matches!(resolution.outcome().status(), Status::Unavailable { .. }) {
         return resolution.into();
@@ -224,12 +225,13 @@ fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId) -> Deliver
     })
 }
 
-/// The save of a dialog's draft. All dialogs of one person share it, so a later form begins with the earlier answers.
+/// Returns the save of a dialog's draft. All dialogs of one person share the draft, so a later form begins with the
+/// earlier answers.
 fn of_dialog(draft: Draft) -> DraftSave {
     DraftSave { draft, version: DraftVersion { writer: "dialog".to_owned(), edit: 0 }, replaces: Vec::new() }
 }
 
-/// The result of all forms together.
+/// Returns the resolution of all forms together.
 pub(crate) fn resolution(request: &Request, last: FormResult, answers: Vec<Answer>) -> Resolution {
     let set = request.set();
     let outcome = match last {
@@ -244,7 +246,7 @@ pub(crate) fn resolution(request: &Request, last: FormResult, answers: Vec<Answe
     }
 }
 
-/// A form that a person may be looking at. Dropped before it comes back, it is taken off the screen.
+/// A form that a person may see. If it is dropped before the form comes back, the form is closed.
 struct OpenForm {
     peer: Peer<RoleServer>,
     request: Option<RequestId>,
@@ -254,7 +256,7 @@ impl Drop for OpenForm {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else { return };
         let peer = self.peer.clone();
-        // Without a runtime there is no connection either.
+        // Without a runtime there is no connection to the client.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let why = Some("answered elsewhere, or no longer waited for".into());
             runtime.spawn(async move {

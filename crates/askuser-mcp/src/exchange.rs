@@ -1,7 +1,7 @@
-//! A request and its way back to the client: whether the client still reads, and whether the reply has arrived.
+//! The reply to a request on its way to the client: whether the client still reads, and whether the reply has arrived.
 //!
-//! An answer counts as delivered once it is written to a connection that the client still holds. Until then it stays
-//! stored for the next call.
+//! An answer counts as delivered once it is written to a connection that the client still holds. Until then, the answer
+//! stays stored for the next call.
 
 use askuser::Delivery;
 use hyper::http::request::Parts;
@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// The time in which a client may return to a broken stream. It is asked to retry after a second.
+/// The time in which a client may return to a broken stream. The client is asked to retry after one second.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Shared by the connection, which says what becomes of the reply, and the call, which makes it.
+/// The state of one reply, shared by the connection that sends it and the call that creates it.
 #[derive(Clone)]
 pub(crate) struct Exchange(Arc<Inner>);
 
 struct Inner {
-    /// Whether the connection says what it has written.
+    /// Whether the connection reports the replies that it has written.
     is_acknowledged: bool,
     deliveries: Mutex<Vec<Delivery>>,
     readers: watch::Sender<Readers>,
@@ -29,12 +29,12 @@ struct Inner {
 #[derive(Clone, Copy, Debug)]
 struct Readers {
     streams: usize,
-    /// The last stream broke, and the client knows how to take it up again.
+    /// Whether the last stream broke and the client can resume it.
     may_return: bool,
 }
 
 impl Exchange {
-    /// For a connection that says what becomes of replies.
+    /// Creates an exchange for a connection that reports the replies that it has written.
     pub(crate) fn new() -> Exchange {
         Exchange::with(true)
     }
@@ -44,27 +44,27 @@ impl Exchange {
         Exchange(Arc::new(Inner { is_acknowledged, deliveries: Mutex::default(), readers }))
     }
 
-    /// The one that a request came with.
+    /// Returns the exchange of a request. Without one, the connection does not report written replies.
     pub(crate) fn of(context: &RequestContext<RoleServer>) -> Exchange {
         let in_http = || context.extensions.get::<Parts>()?.extensions.get();
         context.extensions.get().or_else(in_http).cloned().unwrap_or_else(|| Exchange::with(false))
     }
 
-    /// Attaches an answer to the reply. A reply without a reader delivers none.
+    /// Attaches an answer to the reply. If the reply has no reader, the answer is not delivered.
     pub(crate) fn leaving(&self, delivery: Delivery) {
         if !self.0.is_acknowledged {
-            // Handing it over is all there is.
+            // Without reports of the connection, an answer counts as delivered here.
             drop(delivery.stored());
             return;
         }
-        // Held while the readers are counted, so that the last, who goes now, finds it.
+        // The lock is held while the readers are counted, so that a last reader that leaves now finds the delivery.
         let mut leaving = self.deliveries();
         if self.0.readers.borrow().streams > 0 {
             leaving.push(delivery);
         }
     }
 
-    /// The reply is written, or is not going to be.
+    /// Ends the exchange, because the reply was written or never will be.
     pub(crate) fn left(&self, was_written: bool) {
         let deliveries = std::mem::take(&mut *self.deliveries());
         for delivery in deliveries {
@@ -77,12 +77,12 @@ impl Exchange {
         }
     }
 
-    /// The client has taken up a stream that broke.
+    /// Records that the client has resumed a broken stream.
     pub(crate) fn stream_opened(&self) {
         self.0.readers.send_modify(|readers| readers.streams += 1);
     }
 
-    /// A stream broke before the reply was on it.
+    /// Records that a stream broke before the reply was written to it.
     pub(crate) fn stream_closed(&self, may_return: bool) {
         self.0.readers.send_modify(|readers| *readers = Readers { streams: readers.streams - 1, may_return });
         if self.0.readers.borrow().streams == 0 {
@@ -90,7 +90,7 @@ impl Exchange {
         }
     }
 
-    /// Whether the client reads, or comes back in time.
+    /// Returns whether the client reads the reply, or resumes the stream in time.
     pub(crate) async fn is_read(&self) -> bool {
         let mut readers = self.0.readers.subscribe();
         let back = readers.wait_for(|readers| readers.streams > 0 || !readers.may_return);

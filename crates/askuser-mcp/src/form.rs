@@ -1,7 +1,7 @@
-//! A question as a client's form, and its result.
+//! Questions as forms of a client, and the answers in such forms.
 //!
-//! One form is one question, which every client with forms can show. No field is required, because typed text may
-//! replace an option. The result is checked by the question's rules.
+//! A form has one question, which every client with forms can show. No field is required, because typed text may
+//! replace an option. The rules of the question apply to the result.
 
 use crate::client::Dialogs;
 use askuser::exact::{self, Charset};
@@ -12,17 +12,17 @@ use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// The most rows, of so many columns, of what a person would agree to in a client's dialog. Whether one that is longer is cut
-/// off there, we cannot know: it is read in the inbox, to its end.
+/// The maximum number of rows of a text to agree to in a client's dialog. A dialog may cut off a longer text, so the
+/// person reads it in the inbox.
 const MOST_ROWS: usize = 20;
 const COLUMNS: usize = 78;
 
-/// Whether a client's dialog can be expected to show a request whole.
+/// Whether a client's dialog can be expected to show the whole request.
 pub(crate) fn is_short(request: &Request) -> bool {
     request.context().is_none_or(|context| exact::rows(&context.shown(Charset::Utf8), COLUMNS) <= MOST_ROWS)
 }
 
-/// Whether a client can show forms. An older client without a statement means forms.
+/// Whether a client can show forms. An older client that declares dialogs of no kind can.
 pub(crate) fn has_forms(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.as_ref().is_some_and(|dialogs| dialogs.form.is_some() || dialogs.url.is_none())
 }
@@ -30,18 +30,18 @@ pub(crate) fn has_forms(capabilities: &ClientCapabilities) -> bool {
 /// The style of the choices in a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choices {
-    /// Several as a list of which any may be chosen.
+    /// Several choices are a list of which any may be chosen.
     List,
-    /// Several as a switch for each: lists came with protocol 2025-11-25.
+    /// Several choices are one switch for each option, because lists came with protocol 2025-11-25.
     Switches,
-    /// The options only.
+    /// The form shows only the options.
     OptionsOnly,
-    /// None of the questions: the person chooses to answer in the inbox, or declines.
+    /// The form shows no question. The person chooses to answer in the inbox, or declines.
     Elsewhere,
 }
 
 impl Choices {
-    /// The style in which a client can show these questions, if there is one.
+    /// Returns the style in which a client can show these questions; `None` if it cannot.
     pub(crate) fn of(
         dialogs: Dialogs,
         capabilities: Option<&ClientCapabilities>,
@@ -63,22 +63,23 @@ impl Choices {
     }
 }
 
-/// A form that came back with no answer in it.
+/// A submitted form that has no valid answer.
 pub(crate) struct Rejected {
     why: Violations,
     is_note_alone: bool,
     content: Value,
 }
 
-/// The violations without our field names. A person does not know those.
+/// Formats violations without their field names, which a person does not know.
 fn said_plainly(why: &Violations) -> String {
     why.iter().map(|violation| format!("{}, {}", violation.fact, violation.limit)).collect::<Vec<_>>().join("; ")
 }
 
-/// Declines in the form that sends the person to the inbox.
+/// The option to decline in the form that refers the person to the inbox.
 pub(crate) const DECLINE: &str = "Decline";
 
-/// The question where to answer, instead of one that the dialog cannot show.
+/// Returns the request that refers the person to the inbox, for a question that the dialog cannot show. Returns `None`
+/// if the title of the question does not fit.
 pub(crate) fn elsewhere(request: &Request, id: &QuestionId) -> Option<Request> {
     let question = QuestionInput::new(request.title(), "Answer")
         .option("Answer in the inbox (`askuser inbox`)", "the agent waits for it")
@@ -88,7 +89,8 @@ pub(crate) fn elsewhere(request: &Request, id: &QuestionId) -> Option<Request> {
     Some(Request::new(request.key().clone(), set).with_context(Context::Prose(about)))
 }
 
-/// The form of a question. One that was rejected is shown again with the reason, and with what was filled in.
+/// Returns the form of a question; `None` if this style cannot show it. A rejected form is shown again with the reason
+/// and with the submitted fields.
 pub(crate) fn form(
     request: &Request,
     question: &Question,
@@ -141,7 +143,7 @@ pub(crate) fn form(
     serde_json::from_value(params).ok()
 }
 
-/// Whether a field can hold this.
+/// Whether a field can hold this value.
 fn may_stand(field: &Value, value: &Value) -> bool {
     match value {
         Value::Bool(_) => field["type"] == "boolean",
@@ -186,11 +188,11 @@ fn message(request: &Request, question: &Question, rejected: Option<&Rejected>) 
     out
 }
 
-/// The answer in a submitted form; `None` if it is empty. Some clients add their own Other, whose text comes back as if
-/// it were an option.
+/// Returns the answer in a submitted form; `None` if the form is empty. Some clients add their own Other, whose text
+/// comes back as an option.
 ///
 /// # Errors
-/// If it is no valid answer to its question.
+/// If the form has no valid answer to its question.
 pub(crate) fn answer(
     set: &QuestionSet,
     question: &Question,
@@ -233,7 +235,7 @@ pub(crate) fn answer(
     Some(answer.map_err(|why| Rejected { why, is_note_alone, content: content.clone() }))
 }
 
-/// The field of an option.
+/// Returns the name of an option's field.
 fn switch(i: usize) -> String {
     format!("option{}", i + 1)
 }

@@ -1,4 +1,4 @@
-//! Clients over streamable HTTP. The caller handles connections and authentication.
+//! MCP clients over streamable HTTP. The caller handles connections and authentication.
 
 use crate::exchange::Exchange;
 use crate::http_delivery::{Acknowledge, Watched};
@@ -13,31 +13,31 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The path of the protocol.
+/// The path of the MCP endpoint.
 pub const HTTP_PATH: &str = "/mcp";
 
-/// A reply to a client.
+/// An HTTP reply to an MCP client.
 pub type Reply = Response<BoxBody<Bytes, Infallible>>;
 
-/// Speaks the protocol over connections of a server, behind its gate.
+/// A service that speaks MCP over the connections of a server. The server checks each request first.
 #[derive(Clone)]
 pub struct HttpService(StreamableHttpService<Server, Sessions>);
 
 impl HttpService {
-    /// A service for authenticated clients.
+    /// Creates a service for authenticated clients.
     pub fn new(server: Server, end: CancellationToken) -> HttpService {
         let mut config = StreamableHttpServerConfig::default();
-        // The gate has looked at these.
+        // The server has checked hosts and origins already.
         (config.allowed_hosts, config.allowed_origins) = (Vec::new(), Vec::new());
         config.cancellation_token = end.clone();
-        // The reply to `initialize` comes first: before it the protocol version is unknown.
+        // The reply to `initialize` must come first, because the protocol version is unknown before it.
         config.sse_retry = None;
         let server = server.over_http(end.child_token());
         let sessions = Arc::new(Sessions::new());
         HttpService(StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), sessions, config))
     }
 
-    /// Answers one request. An answer counts as delivered once the connection says that it is written.
+    /// Answers one request. An answer counts as delivered once the connection reports that it is written.
     pub async fn handle<B>(&self, mut request: Request<B>, acknowledge: Acknowledge) -> Reply
     where
         B: Body<Error: std::fmt::Display> + Send + 'static,
@@ -47,7 +47,7 @@ impl HttpService {
         let is_end = request.method() == Method::DELETE;
         let mut reply = self.0.handle(request).await;
         if is_end && reply.status() == StatusCode::ACCEPTED {
-            // It is done, not only accepted: some clients warn otherwise.
+            // The session is ended, not only accepted for ending. Some clients would warn about the status 202.
             *reply.status_mut() = StatusCode::NO_CONTENT;
         }
         reply.map(|body| Watched::new(body, exchange, acknowledge).boxed())

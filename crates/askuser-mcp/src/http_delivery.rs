@@ -1,4 +1,5 @@
-//! Detects the arrival of a reply over HTTP: written to a connection that the client still holds.
+//! Detects the arrival of a reply over HTTP. A reply has arrived once it is written to a connection that the client
+//! still holds.
 
 use crate::exchange::Exchange;
 use http_body_util::combinators::BoxBody;
@@ -12,20 +13,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 tokio::task_local! {
-    /// Replies that are in the body which is being polled, and not written yet.
+    /// The replies in the body that is being polled, which are not written yet.
     static HANDED_OVER: RefCell<Vec<Exchange>>;
 }
 
-/// The reply of this request is handed to the connection. Called where the connection takes it.
+/// Records that the connection takes the reply of a request. It must be called while the connection polls the body.
 pub(crate) fn handed_over(exchange: Exchange) {
-    // Elsewhere there is no connection to acknowledge it.
+    // Outside of such a poll, no connection can acknowledge the reply.
     let _ = HANDED_OVER.try_with(|replies| replies.borrow_mut().push(exchange));
 }
 
-/// A connection: told what to do once everything is written that it has by now, with whether the client still held its end.
+/// A function of a connection that takes a callback. The callback runs once all data of the connection is written. Its
+/// argument is whether the client still held the connection.
 pub type Acknowledge = Arc<dyn Fn(Box<dyn FnOnce(bool) + Send>) + Send + Sync>;
 
-/// The body of a reply. Outside a session it also tracks whether the reply has arrived.
+/// The body of a reply. Outside of a session it also tracks whether the reply has arrived.
 pub(crate) struct Watched {
     body: BoxBody<Bytes, Infallible>,
     exchange: Option<Exchange>,
@@ -71,7 +73,7 @@ impl Body for Watched {
     }
 }
 
-/// Whether an event is the reply to a request, and no message on the way to it.
+/// Whether an event is the reply to a request, rather than an earlier message.
 fn is_reply(event: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Reply {

@@ -1,5 +1,5 @@
-//! Numbers our requests from 1. The SDK begins with 0, and some clients take a cancellation of request 0 as one without
-//! a request.
+//! Numbers the server's requests from 1. The SDK begins with 0, and some clients take a cancellation of request 0 for a
+//! cancellation without a request.
 
 use rmcp::RoleServer;
 use rmcp::model::{JsonRpcMessage, RequestId, ServerNotification};
@@ -51,7 +51,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for IdsFromOne<T> {
 fn shift(id: &mut RequestId, by: i64) {
     let number = match id {
         RequestId::Number(number) => Some(*number),
-        // As some clients send it back.
+        // Some clients send the number back as a string.
         RequestId::String(text) => text.parse().ok(),
     };
     if let Some(shifted) = number.and_then(|number: i64| number.checked_add(by)) {

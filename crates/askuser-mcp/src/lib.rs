@@ -1,13 +1,13 @@
-//! Offers the question tool to other people's agents, as an MCP server.
+//! An MCP server that offers the question tool to other agents.
 //!
 //! ```text
 //! client ──tools/call──▶ Server ──▶ Request ──Inbox──▶ the person: the client's own dialog, a popup, the inbox
 //!        ◀──result────── answered, or "not answered yet" with a ticket that AskUserQuestionResult redeems
 //! ```
 //!
-//! Every question is kept in the [`Inbox`](askuser::Inbox) before a person sees it, and stays there when the client stops waiting: clients
-//! give up after a minute, people come back from lunch. No answer is ever made up: a client whose dialog refuses by itself
-//! has asked no person.
+//! Every question is stored in the [`Inbox`](askuser::Inbox) before a person sees it, and stays there when the client
+//! stops waiting. A client gives up after a minute, but a person may return only hours later. No answer is ever made
+//! up: a client whose dialog refuses by itself has asked no person.
 
 mod approve;
 mod background;

@@ -1,4 +1,4 @@
-//! Detects messages that are too long and replies with an error.
+//! Detects messages that are too long, and replies with an error.
 //!
 //! The SDK drops such a line silently, and the client would wait forever. So the bytes are inspected on their way to
 //! the SDK. Only the request's id is kept, from any place in the line.
@@ -9,13 +9,13 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// The longest line, its end included.
+/// The maximum length of a line, including its end.
 pub(crate) const MAX_LINE: usize = 16 << 20;
 
-/// A request that was not read: its id, if it is known to be a request and to have one.
+/// The id of a request that was not read; `None` if the message is not known to be a request with an id.
 pub(crate) type Unread = Option<RequestId>;
 
-/// A stream of lines that tells of those that are too long.
+/// A stream of lines that reports each line that is too long.
 pub(crate) struct Watched<R> {
     stream: R,
     line: Line,
@@ -37,8 +37,8 @@ impl<R> Watched<R> {
 }
 
 impl Line {
-    /// Takes the next byte; says what can be answered once the line is too long: at once where the request is known, at the
-    /// end of the line otherwise.
+    /// Takes the next byte. Returns the request to answer once the line is too long, otherwise `None`. A known request
+    /// is returned immediately, an unknown one at the end of the line.
     fn push(&mut self, byte: u8) -> Option<Unread> {
         self.length += 1;
         self.envelope.push(byte);
@@ -70,14 +70,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
     }
 }
 
-/// The fields of a message's outermost object that are known before its end.
+/// The fields of a message's outermost object that are known before the end of the message.
 #[derive(Default)]
 struct Envelope {
     depth: usize,
     string: Option<Escape>,
-    /// The name or the value that is being read in the outermost object, as far as it can be of interest.
+    /// The name or value that is being read in the outermost object, at most one byte longer than [`MAX_TOKEN`].
     token: Vec<u8>,
-    /// The name whose value comes next.
+    /// The name whose value comes next, if any.
     name: Option<Name>,
     id: Option<RequestId>,
     has_method: bool,
@@ -90,7 +90,7 @@ enum Escape {
     Yes,
 }
 
-/// The names of the outermost object that matter here.
+/// The relevant names of the outermost object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
     Id,
@@ -98,11 +98,12 @@ enum Name {
     Other,
 }
 
-/// No id is longer.
+/// The maximum length of a name or an id.
 const MAX_TOKEN: usize = 1 << 10;
 
 impl Envelope {
-    /// The id, if it is a request: what looks like an id in a response is one of ours.
+    /// Returns the id of a request; `None` for other messages. A response has no method, and its id is one of the
+    /// server's own.
     fn request(&self) -> Option<RequestId> {
         self.id.clone().filter(|_| self.has_method)
     }
@@ -139,7 +140,7 @@ impl Envelope {
     }
 
     fn keep(&mut self, byte: u8) {
-        // One byte more than fits says that it is too long.
+        // One byte more than the maximum marks a token as too long.
         if self.depth == 1 && self.token.len() <= MAX_TOKEN {
             self.token.push(byte);
         }

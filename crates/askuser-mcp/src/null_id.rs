@@ -1,19 +1,19 @@
-//! Gives error replies that are about no known request the id `null`, as JSON-RPC wants it; the SDK leaves it out.
+//! Adds the id `null` to error replies to unknown requests, as JSON-RPC requires. The SDK omits it.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
-/// The SDK's beginning of a reply without an id.
+/// The beginning of a reply without an id, as the SDK writes it.
 const WITHOUT: &[u8] = br#"{"jsonrpc":"2.0","error":"#;
 const WITH: &[u8] = br#"{"jsonrpc":"2.0","id":null,"error":"#;
 
-/// A stream of lines, each a message.
+/// A stream of lines, each of which is a message.
 pub(crate) struct NullIds<W> {
     stream: W,
     is_between_lines: bool,
-    /// The replacement of the line's beginning, as far as it is not written yet.
+    /// The unwritten part of a replaced beginning of a line.
     beginning: &'static [u8],
 }
 

@@ -1,5 +1,5 @@
-//! The results for a model. Text and structured content are each complete, because clients show their model one or the
-//! other.
+//! The results for a model. The text and the structured content are each complete, because a client shows its model
+//! only one of them.
 
 use askuser::store::{QuestionId, StoredQuestion};
 use askuser::{QuestionSet, Resolution, Status, report};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The outcome of a question. `age` describes an answer that is not for this call alone.
+/// Returns the result of a resolved question. `age` describes an answer that was given before this call.
 pub(crate) fn resolved(
     set: &QuestionSet,
     resolution: &Resolution,
@@ -25,14 +25,14 @@ pub(crate) fn resolved(
         let _ = write!(words, "\n\nThis was answered {ago} ago, {what}.");
         structured["answered_seconds_ago"] = age.as_secs().into();
     }
-    // A model that is shown only this must read as much as one that is shown the words.
+    // A model that sees only the structured content must read as much as one that sees the text.
     if *resolution.outcome().status() != Status::Answered || !resolution.is_a_persons() {
         structured["instruction"] = words.as_str().into();
     }
     both(words, structured)
 }
 
-/// No person has answered before the client would have given up.
+/// Returns the result if no person answered before the client would give up.
 pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
     let words = format!(
         "The user has not answered yet, and the question stays open. Tell them: \"{}\" Do not assume an answer and do not ask \
@@ -42,7 +42,7 @@ pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
     both(words.clone(), json!({"status": "pending", "ticket": id, "message": words}))
 }
 
-/// The question is with the person, and the model works on.
+/// Returns the result of a question that was asked in the background.
 pub(crate) fn in_background(id: &QuestionId, is_pushed: bool) -> CallToolResult {
     let delivery = if is_pushed {
         "The answer will be delivered to you."
@@ -56,7 +56,7 @@ pub(crate) fn in_background(id: &QuestionId, is_pushed: bool) -> CallToolResult 
     both(words.clone(), json!({"status": "background", "ticket": id, "message": words}))
 }
 
-/// The questions of a conversation.
+/// Returns the list of a conversation's questions.
 pub(crate) fn listed(questions: &[StoredQuestion]) -> CallToolResult {
     let line = |question: &StoredQuestion| {
         format!("- {}: {}: {}\n", question.id, question.state().name(), question.request.title())
@@ -71,13 +71,13 @@ pub(crate) fn listed(questions: &[StoredQuestion]) -> CallToolResult {
     both(words, json!({"status": "listed", "questions": rows}))
 }
 
-/// The model has taken its question back.
+/// Returns the result of a question that the model withdrew.
 pub(crate) fn taken_back(id: &QuestionId) -> CallToolResult {
     let words = format!("Question {id} was taken back: the user is not asked any more.");
     both(words.clone(), json!({"status": "withdrawn", "ticket": id, "message": words}))
 }
 
-/// Names the ticket of an answer, and whether it was sent before.
+/// Adds the ticket of an answer to its result, and whether the answer was sent before.
 pub(crate) fn name(result: &mut CallToolResult, id: &QuestionId, is_again: bool) {
     let again = if is_again { ", again" } else { "" };
     prepend(result, &format!("Ticket {id}{again}:\n"));
@@ -96,7 +96,7 @@ fn prepend(result: &mut CallToolResult, words: &str) {
     }
 }
 
-/// Adds the answer to an earlier question to a result. A model that is shown one form of the result reads it there.
+/// Adds the answer to an earlier question to a result, both to the text and to the structured content.
 pub(crate) fn add_arrived(result: &mut CallToolResult, arrived: CallToolResult) {
     let words = arrived.content.iter().filter_map(|block| block.as_text());
     let words: String =
@@ -110,24 +110,24 @@ pub(crate) fn add_arrived(result: &mut CallToolResult, arrived: CallToolResult) 
     }
 }
 
-/// A person has taken the question off the list.
+/// Returns the result of a question that a person withdrew.
 pub(crate) fn withdrawn() -> CallToolResult {
     let words =
         "The question was withdrawn: nobody will answer it. Do not assume an answer, and do not ask the same again.";
     both(words.into(), json!({"status": "withdrawn", "message": words}))
 }
 
-/// The error result of a call that asked no question, with the reason.
+/// Returns the error result of a call that asked no question, with the reason.
 pub(crate) fn refused(why: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(why.into())])
 }
 
-/// The question could not be put, or waiting for it failed.
+/// Returns the error result if the question could not be put, or if waiting for it failed.
 pub(crate) fn not_asked(why: &str) -> CallToolResult {
     refused(format!("The user could not be asked: {why}. Do not assume an answer."))
 }
 
-/// What the person is told.
+/// Returns the text that tells the person where to answer.
 pub(crate) fn where_to_answer(id: &QuestionId) -> String {
     format!("A question waits for your answer: run `askuser inbox` in a terminal, or `askuser answer {id}`.")
 }

@@ -1,6 +1,7 @@
-//! Dialogs of protocol 2026-07-28: a call returns with forms, and comes back with the answers.
+//! Dialogs of protocol 2026-07-28. A call returns with forms, and the next call brings the answers.
 //!
-//! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid for this client alone.
+//! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid only for this
+//! client.
 
 use crate::call::{Call, Unanswered, now_ms};
 use crate::dialog::{Dialog, FormResult, TRIES, keep_draft, read_form, resolution};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// The state that a call brings back.
+/// The answers and the state that a call brings back.
 pub(crate) struct Round {
     responses: InputResponses,
     state: State,
@@ -31,22 +32,22 @@ struct State {
     /// The number of invalid forms.
     #[serde(default)]
     rejected: usize,
-    /// The valid answers so far.
+    /// The valid answers of earlier forms.
     #[serde(default)]
     answers: Vec<Answer>,
 }
 
 /// The next step after a round.
 pub(crate) enum Next {
-    /// The client shows these.
+    /// The client shows these forms.
     Show(InputRequiredResult),
-    /// The question has ended.
+    /// The question has ended, with this delivery.
     Answered(Delivery),
 }
 
 impl Call<'_> {
-    /// The question that a call comes back to, and the answers. `None` where it does not come back to this very question,
-    /// of this very client: it answers something else.
+    /// Returns the question to which a call comes back, and the answers. Returns `None` if the state is for another
+    /// question or another client.
     pub(crate) async fn resumed(
         &self,
         set: &QuestionSet,
@@ -64,7 +65,7 @@ impl Call<'_> {
         Some((put, Round { responses: responses.unwrap_or_default(), state }))
     }
 
-    /// Shows the forms of a question, or reads the answers.
+    /// Reads the answers of a round, or shows the forms of a question in the first one.
     pub(crate) async fn round(
         &self,
         put: Put,
@@ -119,7 +120,7 @@ impl Call<'_> {
     }
 
     async fn first_round(&self, put: Put, choices: Choices, codec: &RequestStateCodec) -> Result<Next, Unanswered> {
-        // It had been asked before, and this is what came of it.
+        // The question was asked before and has ended.
         if put.question.ending.is_some() {
             return self.wait(put, None).await.map(Next::Answered);
         }
@@ -129,7 +130,7 @@ impl Call<'_> {
         self.required(codec, put, forms, 0, Vec::new())
     }
 
-    /// The client shows these forms, and waits for the question meanwhile.
+    /// Lets the client show these forms. The question stays attached until the next call.
     fn required(
         &self,
         codec: &RequestStateCodec,

@@ -1,5 +1,6 @@
 //! The series of a question. Repeated questions of one client in one folder belong to one series, in which the store
-//! finds the open one. Without a folder two projects cannot be told apart, so the series covers one conversation only.
+//! finds the open question. Without a folder, two projects cannot be distinguished, so a series covers only one
+//! conversation.
 
 use askuser::store::Series;
 use askuser::{Origin, Request};
@@ -7,14 +8,14 @@ use askuser_sys::random::hex;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-/// The asker: one client in one folder, in any of its processes.
+/// Returns the session of a client in a folder, which all processes of the client share.
 pub(crate) fn session(origin: &Origin) -> String {
     json!(["mcp", origin.agent, origin.folder, origin.host]).to_string()
 }
 
-/// The questions that are the same as this one.
+/// Returns the series of a request.
 pub(crate) fn series(origin: &Origin, conversation: &str, request: &Request) -> Series {
-    // The order in which a model writes fields does not matter.
+    // The order in which a model writes fields is irrelevant.
     let mut asked = json!([request.set().input(), request.context()]);
     asked.sort_all_objects();
     let digest = hex(&Sha256::digest(asked.to_string())[..16]);

@@ -1,4 +1,4 @@
-//! The server: which tools there are, and who answers a call.
+//! The MCP server: its tools, and the handling of calls.
 
 use crate::background::Asked;
 use crate::call::{Call, Unanswered, client_name, is_stateless};
@@ -26,34 +26,34 @@ use tokio_util::sync::CancellationToken;
 const ROOTS: Duration = Duration::from_secs(2);
 const MOST_FOLDER_CHARS: usize = 1_000;
 
-/// No person reads a question and refuses it in less.
+/// The time in which no person can read a question and refuse it.
 const INSTANT: Duration = Duration::from_millis(500);
 const INSTANT_WHERE_HEADLESS: Duration = Duration::from_secs(1);
-/// The time after a client's timeout within which its model repeats the question.
+/// The time after a client's timeout within which its model is expected to repeat the question.
 const ASKS_AGAIN: Duration = Duration::from_secs(60);
 
-/// The options of a server.
+/// The settings of an MCP server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The place of the server. The agent is the calling client.
+    /// The folder and machine of the asker. The name of the agent comes from the calling client.
     pub origin: Origin,
-    /// The rules for inputs.
+    /// The rules by which inputs are parsed.
     pub rules: Rules,
-    /// The waiting time of a call, instead of the client's known limit.
+    /// The maximum waiting time of a call; `None` for the client's known limit.
     pub limit: Option<Duration>,
-    /// The time limit of a question.
+    /// The time limit of a question; `None` without one.
     pub deadline: Option<Duration>,
-    /// Signs what a client of protocol 2026-07-28 carries while its dialog is open: at least 32 bytes, private, and the same
-    /// after a restart. Without it such clients are not asked in their own dialog.
+    /// The key that signs the state that a client of protocol 2026-07-28 carries while its dialog is open. It has at
+    /// least 32 bytes, is private, and stays the same after a restart. Without a key, such clients show no dialog.
     pub state_key: Option<Vec<u8>>,
-    /// Whether a person may sit at the client's own dialog. A client started by an agent's command asks no person.
+    /// Whether a person may sit at the client's own dialog. If an agent's command started the client, no person does.
     pub dialogs: bool,
     /// The policy that settles questions before a person is asked.
     pub chain: Chain,
-    /// Whether a model may ask and work on.
+    /// Whether a model may ask in the background.
     pub background: bool,
-    /// Whether `approve` is listed: what Claude Code's `--permission-prompt-tool` calls.
+    /// Whether `approve` is listed, which is for Claude Code's `--permission-prompt-tool`.
     pub approve: bool,
 }
 
@@ -73,32 +73,33 @@ impl Default for Options {
     }
 }
 
-/// An MCP server. Clones share everything.
+/// An MCP server. Clones share all state.
 #[derive(Clone)]
 pub struct Server {
     pub(crate) inbox: Arc<dyn Inbox>,
     pub(crate) options: Arc<Options>,
     pub(crate) codec: Option<Arc<RequestStateCodec>>,
-    /// Questions whose dialogs a client of protocol 2026-07-28 shows between two calls: it waits for them.
+    /// The attachments of questions whose forms a client of protocol 2026-07-28 shows between two calls.
     pub(crate) shown: Arc<Mutex<HashMap<QuestionId, Attachment>>>,
     pub(crate) conversation: Arc<Conversation>,
-    /// Whether the client has started this process, and works in its folder.
+    /// Whether the client has started this process and works in its folder.
     is_started_by_client: bool,
-    /// The connection is gone: calls that wait for a person stop.
+    /// The token that is cancelled when the connection is gone. Calls that wait for a person stop then.
     pub(crate) closed: CancellationToken,
 }
 
-/// The state of one client process, which separates its calls from those of all others.
+/// The state of one client process. It separates the calls of the process from all others.
 pub(crate) struct Conversation {
     pub(crate) id: String,
     pub(crate) began: Instant,
-    /// The working folder of a client that has not started this process, once it is known.
+    /// The working folder of a client that has not started this process, once known.
     folder: OnceCell<Option<String>>,
-    /// Set once its dialogs have refused without a person.
+    /// A flag that is set once a dialog of the client has refused without a person.
     is_headless: AtomicBool,
-    /// Answers whose calls the client may have given up before, without a word: the question by its series, and when.
+    /// The answers that the client may have missed, because it gave up the call without cancelling it. They are kept by
+    /// series, with the question and the time.
     perhaps_missed: Mutex<HashMap<String, (QuestionId, Instant)>>,
-    /// What it has asked.
+    /// The questions of this conversation.
     pub(crate) asked: Asked,
 }
 
@@ -115,48 +116,49 @@ impl Conversation {
         })
     }
 
-    /// Whether a refusal after so long was the client's own. Where one was, those of a busy machine may take longer.
+    /// Whether a refusal after this time was the client's own. A client that has refused by itself may take longer,
+    /// because its machine may be busy.
     pub(crate) fn is_refused_by_itself(&self, after: Duration) -> bool {
         let is_instant = after < INSTANT;
         is_instant || self.is_headless.load(Ordering::Relaxed) && after < INSTANT_WHERE_HEADLESS
     }
 
-    /// A dialog has asked no person.
+    /// Records that a dialog has refused without asking a person.
     pub(crate) fn refused_by_itself(&self) {
         self.is_headless.store(true, Ordering::Relaxed);
     }
 
-    /// An answer leaves that its client may not have waited for.
+    /// Records an answer that the client may not have waited for.
     pub(crate) fn perhaps_missed(&self, series: String, id: &QuestionId) {
         let mut answers = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner);
         answers.retain(|_, (_, left)| left.elapsed() <= ASKS_AGAIN);
         answers.insert(series, (id.clone(), Instant::now()));
     }
 
-    /// The question whose answer a client has missed that asks the same again so soon.
+    /// Returns the question whose answer a client may have missed, if the client repeats the question soon enough.
     pub(crate) fn missed(&self, series: &str) -> Option<QuestionId> {
         let missed = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner).remove(series)?;
         (missed.1.elapsed() <= ASKS_AGAIN).then_some(missed.0)
     }
 }
 
-/// The client that asks only to see that a question reaches the store. Its questions end as they are put.
+/// The name of the client that only checks whether a question reaches the store. Its questions end immediately.
 pub const PROBE_CLIENT: &str = "askuser doctor";
 
 impl Server {
-    /// Asks through this inbox.
+    /// Creates a server that asks through this inbox.
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
         let (shown, conversation, closed) = (Arc::default(), Conversation::new(), CancellationToken::new());
         Server { inbox, options: Arc::new(options), codec, shown, conversation, is_started_by_client: true, closed }
     }
 
-    /// The same server for another client.
+    /// Returns the same server for another client.
     pub(crate) fn in_new_conversation(self) -> Server {
         Server { conversation: Conversation::new(), ..self }
     }
 
-    /// The same server for clients that others have started, who knows where.
+    /// Returns the same server for clients that other programs have started, in unknown folders.
     pub(crate) fn over_http(self, closed: CancellationToken) -> Server {
         Server { is_started_by_client: false, ..self.of_connection(closed) }
     }
@@ -165,7 +167,7 @@ impl Server {
         Server { closed, ..self.in_new_conversation() }
     }
 
-    /// The asker of a request.
+    /// Returns the asker of a request.
     fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let mut origin = self.options.origin.clone().with_agent(client_name(context));
         if !self.is_started_by_client {
@@ -174,7 +176,7 @@ impl Server {
         origin
     }
 
-    /// Asks a client once where it works, if that is not known and it can tell.
+    /// Asks a client once for its folder, if the folder is unknown and the client can name it.
     async fn learn_folder(&self, context: &RequestContext<RoleServer>) {
         let has_roots = context.client_capabilities().is_some_and(|client| client.roots.is_some());
         if !self.is_started_by_client && has_roots && !is_stateless(context) {
@@ -183,7 +185,7 @@ impl Server {
     }
 }
 
-/// The folders that a client names, on one line.
+/// Returns the folders that a client names, on one line; `None` if it names none in time.
 #[expect(deprecated, reason = "nothing else says in which project a client works")]
 async fn roots(client: &Peer<RoleServer>) -> Option<String> {
     let listed = tokio::time::timeout(ROOTS, client.list_roots()).await.ok()?.ok()?;
@@ -193,7 +195,7 @@ async fn roots(client: &Peer<RoleServer>) -> Option<String> {
     folder(&folders.join(", "))
 }
 
-/// The project that a client's address names: `/mcp?project=shop`.
+/// Returns the project that a client's address names, as in `/mcp?project=shop`; `None` if it names none.
 fn project(context: &RequestContext<RoleServer>) -> Option<String> {
     let query = context.extensions.get::<Parts>()?.uri.query()?;
     let name = query.split('&').find_map(|field| field.strip_prefix("project="))?;
@@ -212,8 +214,8 @@ impl ServerHandler for Server {
             .with_server_info(Implementation::new("askuser", env!("CARGO_PKG_VERSION")).with_title("askuser"))
     }
 
-    /// Protocol 2026-07-28 cannot close a form when the person has answered elsewhere. A client with forms gets the
-    /// error of an unknown method, and falls back to a protocol that can.
+    /// Refuses clients with forms, because protocol 2026-07-28 cannot close a form when the person has answered
+    /// elsewhere. Such a client gets the error of an unknown method, and falls back to a protocol that can.
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         if context.client_capabilities().is_some_and(|client| has_forms(&client)) {
             return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());
@@ -268,7 +270,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// 128 random bits, spelled out.
+/// Returns 128 random bits in hexadecimal.
 pub(crate) fn random_id() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }

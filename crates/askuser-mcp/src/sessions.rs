@@ -1,4 +1,4 @@
-//! Sessions of clients over HTTP, which the SDK keeps: what becomes of each stream, and which sessions are let go.
+//! Sessions of clients over HTTP, which the SDK stores. This module tracks their streams and ends unused sessions.
 
 use crate::exchange::Exchange;
 use crate::http_delivery::handed_over;
@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 /// The lifetime of a session that has no stream and that its client has not ended.
 const UNUSED: Duration = Duration::from_secs(60 * 60);
-/// The most sessions without a stream.
+/// The maximum number of sessions without a stream.
 const MOST_UNUSED: usize = 100;
 /// The pause before a client returns to a broken stream.
 const RETRY: Duration = Duration::from_secs(1);
@@ -32,13 +32,13 @@ pub(crate) struct Sessions {
 }
 
 struct Session {
-    /// The time when it was made, or when its last stream ended.
+    /// The time when the session was created, or when its last stream ended.
     used: Mutex<Instant>,
-    /// Set if streams begin with an empty event, to which a client can return. Protocols before 2025-11-25 take it for
-    /// a broken message.
+    /// A flag that is set if streams begin with an empty event, to which a client can return. Clients of protocols
+    /// before 2025-11-25 take the event for a broken message.
     is_primed: AtomicBool,
     streams: watch::Sender<usize>,
-    /// Requests whose streams can be taken up again, by what the SDK calls them.
+    /// The exchanges whose streams can be resumed, by the SDK's name of the request.
     exchanges: Mutex<HashMap<String, Exchange>>,
 }
 
@@ -55,7 +55,7 @@ impl Sessions {
         known.get(id).cloned().ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))
     }
 
-    /// The session that has had no stream for the longest time, if there is no room for another one.
+    /// Returns the session that has had no stream for the longest time, if there is no room for another session.
     fn one_too_many(&self) -> Option<SessionId> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let unused: Vec<_> = known.iter().filter(|(_, session)| *session.streams.borrow() == 0).collect();
@@ -63,16 +63,16 @@ impl Sessions {
         longest.map(|(id, _)| (*id).clone())
     }
 
-    /// Ends a session that has had no stream for too long.
+    /// Waits until a session has had no stream for too long, and ends the session.
     async fn let_go(self, id: SessionId, mut streams: watch::Receiver<usize>) {
         while streams.wait_for(|open| *open == 0).await.is_ok() {
             let used = tokio::time::timeout(UNUSED, streams.changed()).await;
             match used.map(|used| used.is_ok()) {
                 Ok(true) => {}
-                // It has ended.
+                // The session has ended already.
                 Ok(false) => return,
                 Err(_) => {
-                    // One that has ended meanwhile is not there.
+                    // A session that has ended meanwhile need not be closed.
                     let _ = self.close_session(&id).await;
                     return;
                 }
@@ -178,17 +178,18 @@ impl Session {
     }
 }
 
-/// The request whose stream an event belongs to: `index/request`.
+/// Returns the request to which the stream of an event belongs. An event is named `index/request`; any other name gives
+/// `None`.
 fn request_of(event: &str) -> Option<&str> {
     event.split_once('/').map(|(_, request)| request)
 }
 
-/// A stream to a client, and what becomes of it.
+/// A stream to a client that records its end.
 struct Watched<S> {
     stream: Pin<Box<S>>,
     session: Arc<Session>,
     exchange: Option<Exchange>,
-    /// The SDK's name of the request, once the client knows it and can return.
+    /// The SDK's name of the request; `None` until the client knows the name and can return.
     name: Option<String>,
 }
 
@@ -214,7 +215,7 @@ impl<S: Stream<Item = ServerSseMessage>> Stream for Watched<S> {
                     self.session.exchanges().insert(name.to_owned(), exchange.clone());
                 }
                 if let Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) = event.message.as_deref() {
-                    // The reply is the last that goes over it.
+                    // The reply is the last message of the stream.
                     self.end();
                     handed_over(exchange);
                 }
@@ -225,7 +226,7 @@ impl<S: Stream<Item = ServerSseMessage>> Stream for Watched<S> {
 }
 
 impl<S> Watched<S> {
-    /// There is no stream to return to.
+    /// Records that there is no stream to return to.
     fn end(&mut self) {
         self.exchange = None;
         if let Some(name) = self.name.take() {
@@ -260,7 +261,7 @@ mod tests {
             transports.push(transport);
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // The first was used last.
+        // The first session was used last.
         drop(Watched::new(stream::pending(), sessions.session(&ids[0]).unwrap(), None));
         let open = Watched::new(stream::pending(), sessions.session(&ids[1]).unwrap(), None);
         let _more = [sessions.create_session().await.unwrap(), sessions.create_session().await.unwrap()];

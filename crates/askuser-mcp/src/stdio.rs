@@ -1,4 +1,4 @@
-//! One client at the other end of two streams.
+//! A client at the other end of two streams.
 
 use crate::exchange::Exchange;
 use crate::ids_from_one::IdsFromOne;
@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// The reason why serving failed.
+/// The reason why a client could not be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -26,8 +26,7 @@ pub enum ServeError {
     Handshake(String),
 }
 
-/// Serves one client until it closes its stream or `end` is cancelled. Questions that are not answered by then stay in
-/// the inbox.
+/// Serves one client until it closes its stream or `end` is cancelled. Unanswered questions stay in the inbox.
 ///
 /// ```no_run
 /// use askuser_mcp::{Options, Server, serve};
@@ -39,7 +38,7 @@ pub enum ServeError {
 /// ```
 ///
 /// # Errors
-/// Where the client does not speak the protocol.
+/// If the client does not speak the protocol.
 pub async fn serve(
     server: Server,
     read: impl AsyncRead + Send + Unpin + 'static,
@@ -55,7 +54,7 @@ pub async fn serve(
     let connection = Connection { streams, unread, refusals, exchanges, closed, is_open: false };
     match serve_server_with_ct(server, IdsFromOne(connection), end).await {
         Ok(running) => {
-            // It ends as the client wants it to; what a panicking call has left undone is in the inbox.
+            // The client ends the connection. If a call has panicked, its question is still in the inbox.
             let _ = running.waiting().await;
             Ok(())
         }
@@ -64,7 +63,7 @@ pub async fn serve(
     }
 }
 
-/// Requests that have no reply yet.
+/// The exchanges of requests that have no reply yet.
 #[derive(Clone, Default)]
 struct Exchanges(Arc<Mutex<HashMap<RequestId, Exchange>>>);
 
@@ -75,7 +74,7 @@ impl Exchanges {
         exchange
     }
 
-    /// The reply is written, or is not going to be.
+    /// Ends the exchange of a request, because its reply was written or never will be.
     fn end(&self, request: &RequestId, was_written: bool) {
         if let Some(exchange) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(request) {
             exchange.left(was_written);
@@ -83,11 +82,11 @@ impl Exchanges {
     }
 }
 
-/// The two streams, and what is known of replies on their way.
+/// The two streams, and the state of replies that are under way.
 struct Connection<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> {
     streams: AsyncRwTransport<RoleServer, Watched<R>, NullIds<W>>,
     unread: UnboundedReceiver<Unread>,
-    /// Replies to those, on their way.
+    /// The replies to unread messages that are being sent.
     refusals: JoinSet<()>,
     exchanges: Exchanges,
     closed: CancellationToken,
@@ -99,7 +98,8 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// Replies to a message that was not read. The future that receives may be dropped at any moment, and must not cut it off.
+    /// Replies to an unread message in a separate task. The receiving future may be dropped at any moment, which must
+    /// not interrupt the reply.
     fn refuse(&mut self, request: Unread) {
         let fact = format!("the message is longer than {MAX_LINE} bytes, and was not read");
         let reply = JsonRpcMessage::error(ErrorData::invalid_request(fact, None), request);
@@ -146,7 +146,7 @@ where
                 message = self.streams.receive() => message,
             };
             match &mut message {
-                // Those who wait for a person need not wait for the client any more.
+                // The client has closed its stream, so calls stop waiting for a person.
                 None => {
                     self.closed.cancel();
                     while let Ok(unread) = self.unread.try_recv() {
@@ -154,7 +154,7 @@ where
                     }
                     while self.refusals.join_next().await.is_some() {}
                 }
-                // Before the first request the SDK takes a notification for the end of the world.
+                // The SDK would end the connection on a notification before the first request.
                 Some(JsonRpcMessage::Notification(_)) if !self.is_open => continue,
                 Some(JsonRpcMessage::Notification(notification)) => {
                     if let ClientNotification::CancelledNotification(cancelled) = &notification.notification

@@ -1,13 +1,13 @@
-//! The tools as clients list them.
+//! The definitions of the tools, as clients list them.
 
 use crate::server::Options;
 use askuser::tool::{self, Provider};
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-/// Asks.
+/// The tool that asks a question.
 pub(crate) const ASK: &str = tool::NAME;
-/// Waits again for what was asked.
+/// The tool that waits again for an earlier question.
 pub(crate) const RESULT: &str = "AskUserQuestionResult";
 
 /// The tool that Claude Code calls for permission.
@@ -36,7 +36,7 @@ pub(crate) fn definitions(options: &Options) -> Vec<Tool> {
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
     });
     let mut ask = tool::definition(Provider::Mcp, options.rules.limits(), &[]);
-    // Many clients have a question tool of their own beside ours.
+    // Many clients have a question tool of their own beside askuser's.
     let which = match options.background {
         true => include_str!("../prompts/tools/ask-and-keep-working.txt"),
         false => include_str!("../prompts/tools/which-question-tool.txt"),
@@ -81,7 +81,7 @@ mod tests {
                 assert_eq!(tool["annotations"], json!({"readOnlyHint": true, "openWorldHint": false}));
                 assert_eq!(tool["_meta"], json!({"anthropic/alwaysLoad": true}));
             }
-            // Not a field of it is lost on the way through the SDK.
+            // The SDK loses no field of the definition.
             let (mut ask, definition) = (listed[0].clone(), tool::definition(Provider::Mcp, &Limits::DEFAULT, &[]));
             let description = ask["description"].take();
             ask["description"] = definition["description"].clone();

@@ -1,5 +1,7 @@
-//! The cost of keeping questions in PostgreSQL. Prints figures without assertions. `benches/postgres/run` compares it
-//! with LangGraph on the same server at `ADDRESS`. Without `ADDRESS` it starts a server.
+//! Measures the cost of storing questions in PostgreSQL. It prints figures and asserts none.
+//!
+//! `benches/postgres/run` compares it with LangGraph on the same server, whose address is in `ADDRESS`. Without
+//! `ADDRESS` the benchmark starts a server.
 #![allow(clippy::print_stdout, reason = "it is all it does")]
 
 use askuser::input::QuestionInput;
@@ -21,7 +23,7 @@ fn set() -> QuestionSet {
 }
 
 fn request(call: &str) -> Request {
-    // A process of its own asks with keys of its own.
+    // The keys contain the process id, so that every run asks new questions.
     let key = RequestKey::new(format!("session {}", std::process::id()), call);
     Request::new(key, set()).with_origin(Origin::default().with_agent("claude-code"))
 }
@@ -32,7 +34,7 @@ fn answer() -> Outcome {
     Outcome::answered(&set, vec![answer]).expect("every question")
 }
 
-/// A store as an agent and as a person use it.
+/// Handles to one store: one for an agent and one for a person.
 #[derive(Clone)]
 struct Store {
     agent: Handle,
@@ -55,7 +57,8 @@ fn number(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// A question is asked, answered and delivered, each step committed before the next, by so many clients at once.
+/// Measures how many questions `clients` threads can ask, answer and deliver per second. Each step is committed before
+/// the next.
 fn cycles(address: &str, clients: usize) {
     let store = Store::open(address);
     let count = number("CYCLES", 1_000) / clients;
@@ -81,7 +84,7 @@ fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos()
 }
 
-/// From an answer's acknowledgement to a waiter in another process.
+/// Measures the time from the acknowledgement of an answer until a waiter in another process has it.
 fn wake(address: &str) {
     let store = Store::open(address);
     let mut waiter = Command::new(std::env::current_exe().expect("ourselves"))
@@ -116,7 +119,7 @@ fn wake(address: &str) {
     );
 }
 
-/// Waits for each question it reads the id of, and says when it heard.
+/// Waits for each question whose id arrives on standard input. Prints the time when the question has ended.
 fn waiter(address: &str) {
     let store = Store::open(address);
     for id in std::io::stdin().lock().lines().map_while(Result::ok).filter_map(|id| QuestionId::parse(&id)) {

@@ -1,4 +1,6 @@
-//! Parses `postgres://` addresses. Defaults: TLS with a verified certificate, and a server that accepts writes.
+//! Parses `postgres://` addresses.
+//!
+//! By default, TLS verifies the certificate, and only a server that accepts writes is used.
 
 use crate::tls::Tls;
 use askuser::store::StoreError;
@@ -8,12 +10,12 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-/// The longest time without a TCP acknowledgement, and the idle time before a keep-alive probe.
+/// The longest time without a TCP acknowledgement. A keep-alive probe follows the same idle time.
 const TCP_SILENCE: Duration = Duration::from_secs(20);
 
-/// The address of a database.
+/// A parsed address of a database, with a configuration for each host.
 pub(crate) struct Address {
-    /// One configuration per host, so that a host that accepts and stays silent does not block the others.
+    /// The configurations, one per host. A host that accepts and stays silent thus does not block the other hosts.
     pub(crate) hosts: Vec<Config>,
     pub(crate) tls: Tls,
     /// The address without the password, for display.
@@ -21,14 +23,14 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Parses an address. `PGPASSWORD` supplies a missing password, so that it can stay out of the command line.
+    /// Parses an address. `PGPASSWORD` supplies a missing password, so that the command line need not contain one.
     pub(crate) fn parse(text: &str, password: Option<String>) -> Result<Address, StoreError> {
         let shown = without_password(text);
         let refused =
             |why: Box<dyn Error + Send + Sync>| StoreError::unavailable(format!("cannot use the address {shown}"), why);
         let (text, mode, roots) = take_tls(text).map_err(|why| refused(why.into()))?;
         let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
-            // The library's error quotes no part of its input.
+            // The library's error does not quote the address, which may contain a password.
             refused(askuser::error_chain(&error).into())
         })?;
         if config.get_password().is_none()
@@ -57,7 +59,7 @@ impl Address {
     }
 }
 
-/// The configuration of one host.
+/// Returns the configuration of host `i` alone.
 fn only(all: &Config, i: usize, mode: Mode) -> Config {
     let mut config = Config::new();
     let host = &all.get_hosts()[i];
@@ -94,7 +96,7 @@ enum Mode {
     Disable,
 }
 
-/// Removes the parameters that we parse: `sslmode` and `sslrootcert`.
+/// Splits off `sslmode` and `sslrootcert`, which this crate parses itself. Returns the rest of the address.
 fn take_tls(text: &str) -> Result<(String, Mode, Option<PathBuf>), String> {
     let mut mode = Mode::VerifyFull;
     let mut roots = None;
@@ -138,8 +140,9 @@ fn decode(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("sslrootcert is {text:?}, which is no UTF-8"))
 }
 
-/// An address that is safe to display: hosts, database and a few parameters. Text before the last `@` may be a badly
-/// escaped password and is left out.
+/// Returns the parts of an address that are safe to display: hosts, database and a few parameters.
+///
+/// Text before the last `@` is left out, because it may be a badly escaped password.
 pub fn without_password(text: &str) -> String {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let place = match rest.rsplit_once('@') {

@@ -1,4 +1,6 @@
-//! Runs commands: looks up the question, asks [`step`] for the decision, and writes it by one conditional statement.
+//! Runs commands.
+//!
+//! A command looks up the question and asks [`step`] for the decision. One conditional statement writes the decision.
 //!
 //! A write succeeds only if the question still has the revision that was read and the credential is still valid.
 //! Otherwise the command starts again. So a statement may be repeated after its reply was lost. Only a put in a series
@@ -19,19 +21,20 @@ use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::types::Type;
 
-/// The maximum number of attempts of a command that other processes overtake.
+/// The maximum number of attempts at a command. An attempt fails if another process writes the question first.
 const TRIES: u32 = 20;
 
-/// Locks the credential `$1` while the statement runs, so that a revocation comes before or after it.
+/// Locks the row of the credential `$1` while the statement runs, so that a revocation happens before or after the
+/// statement.
 const LIVE: &str = "live AS (
      SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL FOR SHARE)";
 const IS_LIVE: &str = "($1::text IS NULL OR EXISTS (SELECT 1 FROM live))";
 
-/// The number of a question, and the name of the caller's waiter.
+/// The number of the question that a caller waits for, and the id of the caller's waiter.
 pub(crate) type Waiter = (i64, String);
 
 impl Database {
-    /// Runs a command. Returns the reply, and the caller's waiter if it waits.
+    /// Runs a command. Returns the reply, and the caller's waiter if the command makes the caller wait.
     pub(crate) async fn apply(&self, by: &Principal, command: &Command) -> Result<(Reply, Option<Waiter>), StoreError> {
         let waiter = random_id()?;
         let work = async |connection: &Connection| {
@@ -42,7 +45,8 @@ impl Database {
                 let once = async || self.try_once(connection, by, command, &waiter).await;
                 let done = match series_of(command) {
                     Some(series) => {
-                        // Calls that ask the same question look for the open question one after the other.
+                        // Calls of one series run one after the other, so that each finds the question of the previous
+                        // call.
                         let lock = i64::from_be_bytes(series[..8].try_into().unwrap_or_default());
                         let in_turn = async || {
                             connection.execute("SELECT pg_advisory_xact_lock($1)", &[(&lock, Type::INT8)]).await?;
@@ -79,7 +83,7 @@ impl Database {
         Ok((reply, None))
     }
 
-    /// Decides and writes once. Returns `None` if another process was faster.
+    /// Makes one attempt to decide a command and write the decision. Returns `None` if another process wrote first.
     async fn try_once(
         &self,
         connection: &Connection,
@@ -153,8 +157,8 @@ impl Database {
         Ok((moment.now, Found { record, candidates, drafts, credential_is_live: moment.credential_is_live }))
     }
 
-    /// Stores a question with its event and its waiter. Returns `None` if it exists already, or if the credential was
-    /// revoked.
+    /// Stores a question with its event and its waiter. Returns `None` if the question already exists, or if the
+    /// credential was revoked.
     async fn insert(
         &self,
         connection: &Connection,
@@ -225,7 +229,7 @@ impl Database {
         Ok(connection.row(&sql, &values).await?.try_get(0)?)
     }
 
-    /// Deletes in batches, so that other calls and the reply are not delayed.
+    /// Deletes questions that ended before a time, in batches, so that a purge does not delay other calls.
     pub(crate) async fn purge(&self, by: &Principal, &before_ms: &u64) -> Result<Purged, StoreError> {
         const AT_ONCE: u64 = 5_000;
         let found = Found { credential_is_live: true, ..Found::default() };
@@ -302,8 +306,8 @@ async fn update(
     Ok(connection.query(&sql, &values).await?.len() == 1)
 }
 
-/// Writes drafts. Two concurrent saves keep both drafts, but each may return without the other's. Returns `false` if
-/// the credential was revoked.
+/// Writes drafts. Two concurrent saves keep both drafts, but each may return without the other's draft. Returns `false`
+/// if the credential was revoked.
 async fn write_drafts(
     connection: &Connection,
     by: &Principal,
@@ -355,13 +359,14 @@ pub(crate) fn number_of(record: &Record) -> i64 {
     signed(record.question.cursor.n)
 }
 
-/// A new id of a question.
+/// Returns a new random id for a question.
 pub(crate) fn new_id() -> Result<QuestionId, StoreError> {
     let id = random_id()?;
     QuestionId::parse(&id[..12]).ok_or_else(|| StoreError::damaged("cannot name a question", id))
 }
 
-/// The digest of the series of a put. A digest fits an index; a name may not.
+/// Returns the digest of the series name if the command is a put in a series. An index has a size limit, which a name
+/// may exceed.
 fn series_of(command: &Command) -> Option<Vec<u8>> {
     match command {
         Command::Put { series: Some(series), .. } => Some(Sha256::digest(series.name.as_bytes()).to_vec()),
@@ -369,7 +374,8 @@ fn series_of(command: &Command) -> Option<Vec<u8>> {
     }
 }
 
-/// Replaces NUL, the one character that PostgreSQL cannot store. Only search columns need this; a request escapes it.
+/// Replaces NUL characters, which PostgreSQL cannot store. Only search columns need this, because the JSON of a request
+/// escapes NUL.
 pub(crate) fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

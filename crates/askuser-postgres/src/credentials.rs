@@ -15,7 +15,7 @@ use tokio_postgres::types::Type;
 impl Credentials for PostgresStore {
     fn admit(&self, command: RegisterCommand) -> Call<RegisterReply> {
         self.call(Lane::Free, async move |database: Shared<Database>| {
-            // The name of the call marks the rows that it revokes, so that a retry recognises them.
+            // The id of the call marks the rows that the call revokes, so that a retry recognises them.
             let call = match &command {
                 RegisterCommand::AddCredential { new } => new.id.clone(),
                 _ => random_id()?,
@@ -28,7 +28,7 @@ impl Credentials for PostgresStore {
                     write(connection, change, &call).await?;
                 }
                 if writes.iter().any(|change| matches!(change, RegisterWrite::Revoke(_))) {
-                    // Every process that has admitted one of these credentials is notified.
+                    // The notification wakes every process that has admitted one of these credentials.
                     connection.execute("SELECT pg_notify($1, '')", &[(&CHANNEL, Type::TEXT)]).await?;
                 }
                 Ok(reply)
@@ -37,7 +37,7 @@ impl Credentials for PostgresStore {
                 return database.run(CallKind::Read, work).await;
             }
             let in_turn = async |connection: &Connection| {
-                // Concurrent calls that claim the same name run one after the other.
+                // The lock orders concurrent calls that claim the same name.
                 connection.batch(&format!("SELECT pg_advisory_xact_lock({REGISTER})")).await?;
                 work(connection).await
             };

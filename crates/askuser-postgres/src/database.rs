@@ -1,4 +1,4 @@
-//! The database as the store's tasks see it: with the server's time, and with retries of transient errors.
+//! The database as the tasks of the store use it: calls get the server's time, and transient errors are retried.
 
 use crate::Options;
 use crate::error::DatabaseError;
@@ -17,10 +17,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::types::Type;
 
-/// The first pause between retries, and the longest.
+/// The first pause between retries, and the longest pause. Each pause is twice the previous one.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// The maximum number of repeated reads while another process is ending rows.
+/// The maximum number of times that a read is repeated while another process is ending expired rows.
 const LOOKS: u32 = 100;
 
 pub(crate) struct Database {
@@ -31,20 +31,20 @@ pub(crate) struct Database {
     pub(crate) event_feed: EventFeed,
 }
 
-/// The kind of a call. If the reply of a write is lost, its result is unknown.
+/// The kind of a call. It decides what a lost reply means: a write may have taken effect.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
     Read,
     Write,
-    /// A write that records an event, which must be numbered.
+    /// A write that records an event. The event needs a number afterwards.
     WriteWithEvent,
 }
 
-/// The state of the store at one moment of the server's time.
+/// The state of the store at one time of the server's clock.
 pub(crate) struct Moment {
     pub(crate) now: u64,
     is_due: bool,
-    /// Whether the given credential is valid.
+    /// Whether the credential of the caller is valid. It is `true` if the caller has no credential.
     pub(crate) credential_is_live: bool,
 }
 
@@ -53,7 +53,7 @@ impl Database {
         Database { pool, options, requests: RefCell::default(), leases, event_feed: EventFeed::default() }
     }
 
-    /// Runs idempotent work and retries transient errors.
+    /// Runs work and retries it after transient errors. The work must be idempotent.
     pub(crate) async fn run<T>(
         &self,
         kind: CallKind,
@@ -74,7 +74,7 @@ impl Database {
             };
             may_be_done |= kind != CallKind::Read && error.may_be_done();
             if may_be_done && kind == CallKind::WriteWithEvent {
-                // The call may have written an event, so the feed has to number it.
+                // The call may have written an event, which the feed has to number.
                 self.event_feed.has_written();
             }
             if !error.is_passing() || Instant::now() + pause > give_up {
@@ -85,7 +85,8 @@ impl Database {
         }
     }
 
-    /// Runs work for a principal in a transaction that first checks the credential.
+    /// Runs work for a principal after a check of the principal's credential. A write runs in one transaction with the
+    /// check.
     pub(crate) async fn run_by<T>(
         &self,
         by: &Principal,
@@ -93,7 +94,7 @@ impl Database {
         work: impl AsyncFn(&Connection) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         let Some(id) = by.credential_id() else { return self.run(kind, work).await };
-        // A revocation waits for writes that use the credential.
+        // The lock makes a revocation wait for the writes that use the credential.
         let lock = if kind == CallKind::Read { "" } else { "FOR SHARE" };
         let sql = format!(
             "SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL {lock}"
@@ -123,7 +124,7 @@ impl Database {
         self.options.stop.run_until_cancelled(work).await.unwrap_or_else(|| Err(stopped()))
     }
 
-    /// Runs work once.
+    /// Runs work once, on a connection from the pool.
     pub(crate) async fn once<T>(
         &self,
         work: impl AsyncFnOnce(&Connection) -> Result<T, DatabaseError>,
@@ -142,8 +143,10 @@ impl Database {
         result
     }
 
-    /// The server's time, whether a deadline has passed, whether a credential is valid, and whether the schema version
-    /// is current.
+    /// Reads the server's time, whether a deadline has passed, and whether the credential is valid.
+    ///
+    /// # Errors
+    /// If the version of the schema is not the current one.
     async fn moment(&self, connection: &Connection, credential: Option<&str>) -> Result<Moment, DatabaseError> {
         let sql = "SELECT askuser.now_ms() AS now, (SELECT version FROM askuser.schema_version) AS version,
              EXISTS (SELECT 1 FROM askuser.question WHERE state = 'pending' AND expires_ms <= (SELECT askuser.now_ms())) AS due,
@@ -159,7 +162,7 @@ impl Database {
         Ok(Moment { now: number(&row, "now")?, is_due, credential_is_live })
     }
 
-    /// Reads in one round trip. Questions past their deadline are ended first.
+    /// Reads the store's state and the caller's rows in one round trip. Ends the questions past their deadline first.
     pub(crate) async fn read<T>(
         &self,
         connection: &Connection,
@@ -173,7 +176,7 @@ impl Database {
             if !moment.is_due || looks == LOOKS {
                 return Ok((moment, found?));
             }
-            // Rows that another process is ending are skipped. They have ended a moment later.
+            // Rows that another process is ending are skipped. That process ends them a moment later.
             if self.expire(connection, moment.now).await? == 0 {
                 sleep(Duration::from_millis(2)).await;
             }
@@ -181,7 +184,8 @@ impl Database {
         }
     }
 
-    /// Ends questions past their deadline, except those that another process is ending. Returns their number.
+    /// Ends questions past their deadline, except those that another process is ending. Returns the number of ended
+    /// questions.
     pub(crate) async fn expire(&self, connection: &Connection, now: u64) -> Result<u64, DatabaseError> {
         let timed_out = Ending::timed_out(now).to_json()?;
         let sql = "WITH late AS (
@@ -200,7 +204,10 @@ impl Database {
         Ok(ended)
     }
 
-    /// A question.
+    /// Returns a question.
+    ///
+    /// # Errors
+    /// If no question of this id or key exists.
     pub(crate) async fn known(
         &self,
         connection: &Connection,
@@ -216,7 +223,7 @@ impl Database {
     }
 }
 
-/// A question in a condition: its id, or the digest of its key.
+/// The value of a condition that selects a question: its id, or the digest of its key.
 pub(crate) enum Name {
     Id(String),
     Key(Vec<u8>),
@@ -231,13 +238,14 @@ impl Name {
     }
 }
 
-/// The condition that selects a question.
+/// Returns the condition that selects a question, and the value of its parameter.
 pub(crate) fn named(by: &Principal, which: &QuestionRef) -> (&'static str, Name) {
     match (which, by.scope()) {
         (QuestionRef::Id(id), _) => ("q.id = $1", Name::Id(id.to_string())),
         (QuestionRef::Key(key), Scope::OfCredential(name)) => ("q.key = $1", Name::Key(digest(key, Some(name)))),
         (QuestionRef::Key(key), Scope::Of(_)) => ("q.key = $1", Name::Key(digest(key, None))),
-        // A person has no credential that asks: the key without a credential, or the only key of that name.
+        // A person has no credential that asks. The key without a credential comes first, then the only key of that
+        // name.
         (QuestionRef::Key(key), _) => (
             "q.bare_key = $1 AND (q.credential IS NULL OR 1 = (
                  SELECT count(*) FROM askuser.question WHERE bare_key = $1 AND credential IS NOT NULL))
@@ -247,7 +255,7 @@ pub(crate) fn named(by: &Principal, which: &QuestionRef) -> (&'static str, Name)
     }
 }
 
-/// The digest of a question's key within its credential. A digest fits an index; a key may not.
+/// Returns the digest of a question's key within its credential. An index has a size limit, which a key may exceed.
 pub(crate) fn digest(key: &RequestKey, credential: Option<&str>) -> Vec<u8> {
     let text = match credential {
         None => key.to_string(),

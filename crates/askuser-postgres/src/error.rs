@@ -1,14 +1,14 @@
-//! Errors of a database, by the remedy.
+//! Errors of a database, classified by the remedy.
 
 use askuser::store::StoreError;
 use std::error::Error;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
-/// The source of an error: this crate, or the database.
+/// An error of this crate or of the database.
 pub(crate) enum DatabaseError {
     Ours(StoreError),
-    /// There is no connection, and no request was sent.
+    /// No connection could be opened. The request was not sent.
     Unreachable(Box<dyn Error + Send + Sync>),
     /// The database refused the request, or the connection was lost.
     Postgres(tokio_postgres::Error),
@@ -29,7 +29,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
 }
 
 impl DatabaseError {
-    /// Whether a retry may succeed: the server restarts, another one takes over, or two transactions collided.
+    /// Whether a retry may succeed, for example after a restart, a failover or a conflict of two transactions.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             DatabaseError::Ours(_) => false,
@@ -41,7 +41,8 @@ impl DatabaseError {
         }
     }
 
-    /// Whether the connection must be closed. A former primary that became a replica must not be used again.
+    /// Whether the connection must be closed. A former primary that became a replica must not be used again, for
+    /// example.
     pub(crate) fn breaks(&self) -> bool {
         match self {
             DatabaseError::Ours(_) | DatabaseError::Unreachable(_) => false,
@@ -61,7 +62,7 @@ impl DatabaseError {
         }
     }
 
-    /// The error for the caller: the operation, the address and the cause.
+    /// Converts the error for the caller. The message has the operation, the address and the cause.
     pub(crate) fn into_store_error(self, address: &str, may_be_done: bool) -> StoreError {
         let what = format!("cannot use {address}");
         let source: Box<dyn Error + Send + Sync> = match self {
@@ -89,12 +90,12 @@ impl DatabaseError {
     }
 }
 
-/// The messages of the error and its causes, each once.
+/// Joins the messages of an error and its causes. Each message appears once.
 fn explained(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
     askuser::error_chain(&*error).into()
 }
 
-/// Whether the connection is lost, as opposed to a refused request.
+/// Whether the connection was lost. A refused request does not lose the connection.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || (error.as_db_error().is_none() && has_io_source(error))
 }
@@ -103,14 +104,14 @@ fn has_io_source(error: &dyn Error) -> bool {
     std::iter::successors(error.source(), |error| (*error).source()).any(|source| source.is::<std::io::Error>())
 }
 
-/// Whether TLS rejected the server. A retry would fail, too.
+/// Whether TLS rejected the server's certificate. A retry would fail again.
 fn is_distrusted(error: &tokio_postgres::Error) -> bool {
     std::iter::successors(error.source(), |error| (*error).source())
         .filter_map(|source| source.downcast_ref::<std::io::Error>()?.get_ref())
         .any(|inner| inner.is::<rustls::Error>())
 }
 
-/// Whether the server replied that it shuts down or closes the connection.
+/// Whether the server has reported that it is shutting down or closing the connection.
 fn is_ending(code: Option<&SqlState>) -> bool {
     matches!(
         code,

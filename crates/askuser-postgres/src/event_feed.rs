@@ -1,8 +1,8 @@
 //! Assigns event numbers after commit and notifies watchers in every process.
 //!
-//! One task does both, at most once every [`GATHERED`], so that a burst of answers is numbered and notified once. A
-//! notification from another process is only a hint: poolers swallow it and connections fail. Without one, the task
-//! looks every minute, or every second where notifications do not arrive.
+//! One task does both at most once every [`GATHERED`], so that it handles a burst of answers together. Notifications
+//! from other processes are unreliable: poolers swallow them, and connections fail. So the task also polls, every
+//! minute, or every second while notifications do not arrive.
 
 use crate::database::{CallKind, Database};
 use crate::error::DatabaseError;
@@ -17,37 +17,37 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client};
 
-/// The channel of notifications.
+/// The name of the channel for `NOTIFY`.
 pub(crate) const CHANNEL: &str = "askuser";
 
-/// The time for which changes are gathered before they are numbered.
+/// The shortest interval between two runs of the feed. Events that are written meanwhile are numbered together.
 const GATHERED: Duration = Duration::from_millis(10);
-/// The longest pause between two looks while there are watchers.
+/// The polling interval while there are watchers and notifications arrive.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// The same where notifications do not arrive, and the pause after a failed read.
+/// The polling interval while notifications do not arrive. It is also the pause after a failed read.
 const DEAF_INTERVAL: Duration = Duration::from_secs(1);
-/// The pause before expired questions are looked at again.
+/// The pause before the feed looks again for expired questions.
 const OVERDUE: Duration = Duration::from_millis(100);
-/// The time within which a notification to this process itself must arrive.
+/// The time limit for a notification that this process sends to itself.
 const ECHO: Duration = Duration::from_secs(3);
-/// The interval at which the listening connection is probed.
+/// The interval between two checks of the listening connection.
 const PING: Duration = Duration::from_secs(20);
-/// The interval at which leftovers of dead processes are deleted.
+/// The interval between two deletions of the rows of dead processes.
 const CLEARING: Duration = Duration::from_secs(300);
-/// The maximum number of events per read.
+/// The maximum number of events that one read returns.
 const BATCH: u32 = 1000;
 
 #[derive(Default)]
 pub(crate) struct EventFeed {
     feed: Mutex<Feed>,
     wake: Notify,
-    /// Set while this process may have written events without a number.
+    /// The flag that this process may have written events that have no number.
     has_written: Cell<bool>,
-    /// Set once the listening task was started.
+    /// The flag that the listening task was started.
     is_listening: Cell<bool>,
-    /// Set while notifications arrive.
+    /// The flag that notifications arrive.
     is_heard: Cell<bool>,
-    /// The notification that this process sent to itself and has not received yet.
+    /// The payload that this process sent to itself and has not received yet; `None` if no test is running.
     echo: RefCell<Option<String>>,
     echoed: Notify,
 }
@@ -59,17 +59,17 @@ impl EventFeed {
         self.wake.notify_one();
     }
 
-    /// Reports a new lease, which the task must renew.
+    /// Reports a new lease, which wakes the task that renews leases.
     pub(crate) fn lease_taken(&self) {
         self.wake.notify_one();
     }
 
-    /// Whether notifications from other processes arrive.
+    /// Whether notifications of other processes arrive.
     pub(crate) fn is_heard(&self) -> bool {
         self.is_heard.get()
     }
 
-    /// Records an incoming notification.
+    /// Handles an incoming notification, which wakes the task.
     fn hear(&self, payload: &str) {
         if !payload.is_empty() && self.echo.borrow().as_deref() == Some(payload) {
             self.echo.borrow_mut().take();
@@ -94,12 +94,12 @@ pub(crate) async fn run_feed(database: Shared<Database>) {
             cleared = Instant::now();
             let _ = database.once(async |connection| database.clear_dead(connection).await).await;
         }
-        // Changes during the pause are handled together.
+        // The pause gathers changes, which the next look handles together.
         sleep_until(began + GATHERED).await;
     }
 }
 
-/// Does the pending work. Returns the pause before the next look; `None` without watchers, leases and deadlines.
+/// Does the pending work. Returns the pause before the next look; `None` if there are no watchers, leases or deadlines.
 async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
     let event_feed = &database.event_feed;
     let mut feed = event_feed.feed.lock().await;
@@ -109,7 +109,7 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
     let lease = database.leases.due();
     let is_due = lease.is_some_and(|at| at <= Instant::now());
     let is_watched = feed.is_watched();
-    // A process that ends before it has numbered its events leaves them to the others.
+    // This process also numbers the events that a dead process has left without a number.
     let is_to_number = event_feed.has_written.take() || is_due || (is_watched && !was_woken);
     let looked = database
         .once(async |connection| {
@@ -125,7 +125,7 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
     let due = match looked {
         Ok(due) => due,
         Err(DatabaseError::Ours(error @ StoreError::Damaged { .. })) => {
-            // A retry is useless.
+            // A retry cannot repair a damaged store.
             feed.disconnect(&error);
             None
         }
@@ -140,7 +140,7 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
     [lease, poll, due].into_iter().flatten().min()
 }
 
-/// Sends new events to watchers. Returns the time until the next deadline.
+/// Sends new events to watchers. Returns the time until the next deadline; `None` without a deadline.
 async fn tell(
     database: &Database,
     connection: &Connection,
@@ -165,7 +165,7 @@ impl Database {
         let last = async |connection: &Connection| Ok(self.events(connection, 0, 0).await?.last);
         let last = if feed.is_followed() { None } else { Some(self.run(CallKind::Read, last).await?) };
         let watch = feed.watch(what, last);
-        // The next look may be far off, but the first watcher needs the deadlines.
+        // The task may be in a long pause. The first watcher needs it to look for deadlines now.
         self.event_feed.wake.notify_one();
         Ok(watch)
     }
@@ -179,7 +179,7 @@ impl Database {
         Ok(feed.watch_revocations(revoked))
     }
 
-    /// Numbers the events of this process at once.
+    /// Numbers the events of this process immediately, if there are any.
     pub(crate) async fn number_now(&self) {
         if self.event_feed.has_written.get()
             && self.once(async |connection| self.number(connection).await).await.is_ok()
@@ -188,14 +188,15 @@ impl Database {
         }
     }
 
-    /// Starts to listen.
+    /// Starts the listening task unless it runs already.
     fn listen(self: &Shared<Self>) {
         if !self.event_feed.is_listening.replace(true) {
             tokio::task::spawn_local(listen(self.clone()));
         }
     }
 
-    /// Whether a notification to this process itself arrives over a listening connection. Poolers swallow it.
+    /// Whether a notification to this process itself arrives over the listening connection. A pooler may swallow
+    /// notifications.
     async fn is_echoed(&self) -> bool {
         let Ok(word) = random_id() else { return false };
         *self.event_feed.echo.borrow_mut() = Some(word.clone());
@@ -208,7 +209,7 @@ impl Database {
         timeout(ECHO, self.event_feed.echoed.notified()).await.is_ok() && self.event_feed.echo.borrow().is_none()
     }
 
-    /// Tests whether notifications arrive. For `doctor`.
+    /// Tests whether notifications arrive. `askuser doctor` reports the result.
     pub(crate) async fn try_notices(self: &Shared<Self>) -> bool {
         if self.event_feed.is_listening.get() {
             return self.event_feed.is_heard();
@@ -222,7 +223,7 @@ impl Database {
     }
 }
 
-/// Keeps a listening connection. A new connection causes a full look, since notifications sent before are lost.
+/// Keeps a listening connection open. A new connection wakes the task, because earlier notifications were lost.
 async fn listen(database: Shared<Database>) {
     loop {
         let _ = listen_once(&database).await;
@@ -250,7 +251,8 @@ async fn listen_once(database: &Shared<Database>) -> Result<(), DatabaseError> {
     }
 }
 
-/// Subscribes, tests whether notifications arrive, and probes the connection now and then.
+/// Subscribes to the channel and tests whether notifications arrive. Then checks the connection at an interval until it
+/// fails.
 async fn mind(database: &Database, client: &Client) -> Result<(), DatabaseError> {
     let within = database.options.reply_within;
     let silent = |_| DatabaseError::Silent(within);

@@ -1,4 +1,4 @@
-//! Leases of processes. Each process renews its lease; an expired lease means that the process died.
+//! The leases of processes. Each process renews its lease. An expired lease means that its process died.
 
 use crate::database::{CallKind, Database};
 use crate::error::DatabaseError;
@@ -10,18 +10,19 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::types::Type;
 
-/// The number of renewals within the lifetime of a lease.
+/// The number of renewals within the duration of a lease.
 const RENEWALS: u32 = 3;
-/// The age at which leftovers of an expired lease are deleted. A process that was cut off may return before.
+/// The time after which the rows of an expired lease are deleted. A process without a connection may return before
+/// that.
 const CLEARED_AFTER: &str = "10 minutes";
 
-/// The lease of this process and the rows that it holds.
+/// The lease of this process and the rows that depend on it.
 pub(crate) struct Leases {
-    /// The name of this process.
+    /// The random id of this process.
     pub(crate) process: String,
     lasts: Duration,
     renewed: Cell<Option<Instant>>,
-    /// The waiters of this process by question.
+    /// The waiters of this process by the number of their question.
     waiting: RefCell<HashMap<i64, Vec<String>>>,
     lists: RefCell<HashSet<String>>,
 }
@@ -35,7 +36,7 @@ impl Leases {
         self.lasts / RENEWALS
     }
 
-    /// The time of the next renewal; `None` if the lease holds no rows.
+    /// Returns the time of the next renewal; `None` if no rows depend on the lease.
     pub(crate) fn due(&self) -> Option<Instant> {
         let is_held = !self.waiting.borrow().is_empty() || !self.lists.borrow().is_empty();
         is_held.then(|| self.renewed.get().map_or_else(Instant::now, |renewed| renewed + self.every()))
@@ -45,7 +46,7 @@ impl Leases {
         self.waiting.borrow_mut().entry(n).or_default().push(waiter);
     }
 
-    /// Removes all waiters of a question.
+    /// Removes all waiters of a question from this process's list.
     pub(crate) fn forget(&self, n: i64) {
         self.waiting.borrow_mut().remove(&n);
     }
@@ -56,7 +57,8 @@ impl Leases {
 }
 
 impl Database {
-    /// Ensures that this process has a lease. A recent one is not renewed, since all calls would contend for one row.
+    /// Ensures that this process has a lease. A recent lease is not renewed, because all calls would contend for its
+    /// row.
     pub(crate) async fn lease(&self, connection: &Connection) -> Result<(), DatabaseError> {
         match self.leases.renewed.get() {
             Some(renewed) if renewed.elapsed() < self.leases.every() => Ok(()),
@@ -64,7 +66,7 @@ impl Database {
         }
     }
 
-    /// Renews the lease. If it was deleted meanwhile, all of its rows are written again.
+    /// Renews the lease. If another process has deleted the lease, writes all rows that depend on it again.
     pub(crate) async fn renew(&self, connection: &Connection) -> Result<(), DatabaseError> {
         let leases = &self.leases;
         let now = Instant::now();
@@ -98,7 +100,7 @@ impl Database {
         Ok(())
     }
 
-    /// Deletes the leftovers of long-dead processes.
+    /// Deletes the rows of processes whose lease expired long ago.
     pub(crate) async fn clear_dead(&self, connection: &Connection) -> Result<(), DatabaseError> {
         let sql = format!(
             "WITH dead AS (
@@ -124,7 +126,8 @@ impl Database {
                 waiting.remove(&n);
             }
         }
-        // While another waiter remains, the time of leaving is not needed.
+        // The statement records a time even if other waiters remain. The time counts only after the last waiter has
+        // left.
         let sql = "WITH gone AS (DELETE FROM askuser.waiter WHERE question = $1 AND id = $2 RETURNING question)
              UPDATE askuser.question SET left_ms = askuser.now_ms(), asker_died = $3
              WHERE n IN (SELECT question FROM gone)";
@@ -139,7 +142,7 @@ impl Database {
         self.run(CallKind::Write, async |connection| connection.execute(sql, &values).await.map(drop)).await
     }
 
-    /// Releases everything that this process holds, at its end.
+    /// Deletes the lease of this process when the process ends. The waiters and lists go with it.
     pub(crate) async fn leave(&self, connection: &Connection) -> Result<(), DatabaseError> {
         match self.leases.renewed.get() {
             None => Ok(()),

@@ -1,21 +1,21 @@
-//! The store in PostgreSQL, for many machines.
+//! Stores questions in PostgreSQL, for any number of machines.
 //!
 //! ```text
 //! agents and people ──HTTP──▶ askuser serve ──┐
 //! agents and people ──HTTP──▶ askuser serve ──┴──▶ PostgreSQL
 //! ```
 //!
-//! It keeps the contract of every store as durably as the database commits. A question has at most one answer, and
-//! later answers get the winner. The same attempt gets the same result. Events become visible in the order of their
-//! numbers. With asynchronous replication a failover may lose acknowledged writes.
+//! The crate keeps the contract of every store. Writes are as durable as the commits of the database. A question has at
+//! most one answer, and later answers get the winner. The same attempt gets the same result. Events become visible in
+//! the order of their numbers. With asynchronous replication a failover may lose acknowledged writes.
 //!
 //! - **Ending** is one conditional update that contains the attempt's key. If a reply is lost, the store repeats it
 //!   with the same key for [`Options::patience`].
-//! - **Events get their number after commit.** With a number from before the commit, a reader that has seen 2 would
-//!   miss 1.
-//! - **Time** is the server's, not that of the clients' machines.
-//! - **Statements** are never prepared and sessions hold no state, so that a pooler may stand between. A notification
-//!   is only a hint.
+//! - **Events get their number after commit.** If events got their number before the commit, a reader that has seen 2
+//!   could miss 1.
+//! - **Time** comes from the clock of the database server, not from the clients' machines.
+//! - **Statements** are never prepared and sessions hold no state, so that a connection pooler may be used.
+//!   Notifications are unreliable, so the store also polls.
 //!
 //! The password grants every right. Agents and people connect through a server that authenticates them.
 

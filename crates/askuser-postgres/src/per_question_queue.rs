@@ -8,19 +8,19 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
 
-/// The work of a call, which starts when its turn comes.
+/// The work of a call. The queue starts it in its turn.
 pub(crate) type Work = Box<dyn FnOnce(Shared<Database>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
-/// The subject of a call.
+/// The subject of a call. Calls about one question run in order.
 pub(crate) enum Lane {
-    /// No subject that another call could share.
+    /// A call without a question.
     Free,
-    /// This question.
+    /// A call about the question of this id.
     Question(QuestionId),
-    /// The question with this key.
+    /// A call about the question with this key digest.
     Key(Vec<u8>),
-    /// A question that is known only after a look-up. The call runs alone: after all earlier calls and before all later
-    /// ones.
+    /// A call about a question that only a look-up can determine. The call runs alone: after all earlier calls and
+    /// before all later calls.
     Alone,
 }
 
@@ -47,19 +47,19 @@ impl Lane {
 
 #[derive(Default)]
 struct State {
-    /// The number of the next call, and the numbers of unfinished calls.
+    /// The number of the next call. `open` has the numbers of the unfinished calls.
     next: u64,
     open: BTreeSet<u64>,
-    /// The calls in each lane behind the running one.
+    /// The calls that wait for the running call of their lane.
     queues: HashMap<Vec<u8>, VecDeque<(u64, Work)>>,
-    /// The waiters for all earlier calls.
+    /// The pending flushes. Each completes when all calls below its number are done.
     flushes: Vec<(u64, oneshot::Sender<()>)>,
-    /// A call that must run alone, and all calls after it.
+    /// The calls that are held back: one that must run alone, and all calls after it.
     held_back: VecDeque<(Lane, Work)>,
     is_alone: bool,
 }
 
-/// A handle that shares its state with the tasks it starts.
+/// The lanes of a store. A clone shares the state.
 #[derive(Clone)]
 pub(crate) struct Lanes {
     database: Shared<Database>,
@@ -71,7 +71,7 @@ impl Lanes {
         Lanes { database, state: Shared::default() }
     }
 
-    /// Queues a call.
+    /// Starts a call, or queues it if earlier calls must end first.
     pub(crate) fn submit(&self, lane: Lane, work: Work) {
         let mut state = self.state.borrow_mut();
         let waits = state.is_alone || !state.held_back.is_empty();
@@ -115,7 +115,8 @@ impl Lanes {
         });
     }
 
-    /// The lane of a question, which is the same for its id and for its key. `None` for calls without a lane.
+    /// Returns the name of a lane. The id and the key of a known question give the same name. Returns `None` if the
+    /// call has no lane.
     fn name(&self, lane: &Lane) -> Option<Vec<u8>> {
         match lane {
             Lane::Free | Lane::Alone => None,
@@ -128,11 +129,11 @@ impl Lanes {
     }
 
     async fn run(&self, number: u64, work: Work) {
-        // A panic concerns its caller only, whose reply is lost.
+        // A panic affects only its own caller, who gets no reply.
         let _ = tokio::task::spawn_local(work(self.database.clone())).await;
         let mut state = self.state.borrow_mut();
         state.open.remove(&number);
-        // Calls held back have no number yet.
+        // Calls that are held back have no number yet.
         let earliest = state.open.first().copied().unwrap_or(state.next);
         let (done, waiting) = std::mem::take(&mut state.flushes).into_iter().partition(|(bound, _)| *bound <= earliest);
         state.flushes = waiting;
@@ -147,7 +148,7 @@ impl Lanes {
         self.let_go();
     }
 
-    /// Starts the calls held back, up to the next one that must run alone.
+    /// Starts the calls that are held back, up to the next one that must run alone.
     fn let_go(&self) {
         loop {
             let mut state = self.state.borrow_mut();
@@ -165,11 +166,11 @@ impl Lanes {
         }
     }
 
-    /// Completes when every earlier call is done.
+    /// Returns a future that completes when every earlier call is done.
     pub(crate) fn flush(&self) -> impl Future<Output = ()> + use<> {
         let mut state = self.state.borrow_mut();
         let (sender, flushed) = oneshot::channel();
-        // Calls held back get their numbers one after the other.
+        // Calls that are held back will get the next numbers in order.
         let bound = state.next + state.held_back.len() as u64;
         if state.open.is_empty() && state.held_back.is_empty() {
             drop(sender)

@@ -1,4 +1,4 @@
-//! Connections: a few, opened on demand, and closed when they fail or fall silent.
+//! The connections of a store. They are opened on demand, and closed when they fail or do not reply.
 
 use crate::Options;
 use crate::address::Address;
@@ -13,14 +13,14 @@ use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Socket};
 
-/// The time limit for a connection to one host.
+/// The time limit for opening a connection to one host.
 const ADMISSION: Duration = Duration::from_secs(4);
 
-/// A parameter and its type. Statements are never prepared, because a pooler may switch connections after every
-/// transaction.
+/// The value of a parameter and its type. Statements are never prepared, because a pooler may switch connections after
+/// every transaction.
 pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// A connection in use.
+/// A connection that a task is using.
 pub(crate) struct Connection {
     client: Client,
     driver: JoinHandle<()>,
@@ -31,12 +31,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Runs a statement.
+    /// Runs a statement and returns its rows.
     pub(crate) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, DatabaseError> {
         self.reply(self.client.query_typed(sql, values)).await
     }
 
-    /// Runs a statement that returns a row, and only one.
+    /// Runs a statement that returns exactly one row.
     pub(crate) async fn row(&self, sql: &str, values: &[Value<'_>]) -> Result<Row, DatabaseError> {
         self.reply(self.client.query_typed_one(sql, values)).await
     }
@@ -51,7 +51,7 @@ impl Connection {
         self.reply(self.client.batch_execute(sql)).await
     }
 
-    /// Runs work in a transaction, or as a part of the transaction around it.
+    /// Runs work in a transaction. A nested call joins the outer transaction.
     pub(crate) async fn transaction<T>(
         &self,
         work: impl AsyncFnOnce() -> Result<T, DatabaseError>,
@@ -88,18 +88,19 @@ impl Connection {
     }
 }
 
-/// The connections of a store.
+/// The connections of a store to its database.
 pub(crate) struct Pool {
     address: Address,
     idle: RefCell<Vec<(Client, JoinHandle<()>)>>,
-    /// Incremented when a server fell silent or another one took over. Older connections are not used again: a former
-    /// primary that wakes up would return stale rows.
+    /// The generation of the connections. It grows when a server does not reply or another server takes over. Older
+    /// connections are not used again: a former primary that resumes would return stale rows.
     generation: Cell<u64>,
     permits: std::sync::Arc<Semaphore>,
     reply_within: Duration,
-    /// The host to try first: the last one that accepted us, or the next one if that fell silent.
+    /// The index of the host to try first. It is the last host that accepted a connection, or the next host if that one
+    /// does not reply.
     first_host: Cell<usize>,
-    /// The latest timeline seen. A server on an earlier timeline was replaced.
+    /// The latest timeline seen. A server on an earlier timeline was replaced by another server.
     timeline: Cell<i64>,
 }
 
@@ -116,12 +117,12 @@ impl Pool {
         }
     }
 
-    /// The address without its password.
+    /// Returns the address without the password.
     pub(crate) fn shown(&self) -> &str {
         &self.address.shown
     }
 
-    /// Takes an idle connection, or opens one.
+    /// Takes an idle connection, or opens a new one.
     pub(crate) async fn take(&self) -> Result<Connection, DatabaseError> {
         let permit = self.permits.clone().acquire_owned().await.ok();
         let reused = || self.idle.borrow_mut().pop();
@@ -132,7 +133,7 @@ impl Pool {
         }
         let (client, connection) = self.connect().await?;
         let driver = tokio::task::spawn_local(async move {
-            // The caller that waits for a reply gets the error.
+            // The caller that waits for a reply gets the error, too.
             let _ = connection.await;
         });
         Ok(self.connection(client, driver, permit))
@@ -144,20 +145,20 @@ impl Pool {
         Connection { client, driver, reply_within: self.reply_within, generation, is_in_transaction, _permit: permit }
     }
 
-    /// Returns a connection for reuse.
+    /// Makes a connection available again, unless it is of an older generation.
     pub(crate) fn give(&self, connection: Connection) {
         if connection.generation == self.generation.get() {
             self.idle.borrow_mut().push((connection.client, connection.driver));
         }
     }
 
-    /// Records that the server fell silent. The next host may have taken over.
+    /// Moves on to the next host, which may have taken over from a server that does not reply.
     pub(crate) fn pass_over(&self) {
         self.first_host.set((self.first_host.get() + 1) % self.address.hosts.len());
         self.renew();
     }
 
-    /// Retires all current connections.
+    /// Closes the idle connections, and ensures that connections in use are not reused.
     fn renew(&self) {
         self.generation.set(self.generation.get() + 1);
         for (_, driver) in self.idle.borrow_mut().drain(..) {
@@ -165,12 +166,12 @@ impl Pool {
         }
     }
 
-    /// Closes a connection. A silent server would not notice a goodbye.
+    /// Closes a connection without the goodbye of the protocol, which a silent server would not read.
     pub(crate) fn discard(&self, connection: Connection) {
         connection.driver.abort();
     }
 
-    /// Closes idle connections.
+    /// Closes all idle connections.
     pub(crate) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle.borrow_mut());
         for (client, driver) in idle {
@@ -179,7 +180,7 @@ impl Pool {
         }
     }
 
-    /// Opens a connection to the host that accepts writes.
+    /// Opens a connection to the first host that accepts one. A host on an earlier timeline is skipped.
     pub(crate) async fn connect(&self) -> Result<Connected, DatabaseError> {
         let hosts = &self.address.hosts;
         let mut failure = None;
@@ -211,11 +212,12 @@ impl Pool {
     }
 }
 
-/// A client and its driver task.
+/// A new client and the connection that its driver task runs.
 type Connected = (Client, tokio_postgres::Connection<Socket, Encrypted>);
 
 impl Pool {
-    /// Opens a connection. Returns the server's timeline if there are several hosts: each failover begins a new one.
+    /// Opens a connection to one host. Returns the server's timeline if there are several hosts, because each failover
+    /// begins a new timeline. With one host the timeline is 0.
     async fn connect_to(&self, host: &tokio_postgres::Config) -> Result<(Connected, i64), tokio_postgres::Error> {
         let (client, mut connection) = host.connect(self.address.tls.clone()).await?;
         if self.address.hosts.len() == 1 {
@@ -234,5 +236,5 @@ impl Pool {
     }
 }
 
-/// The shared state of the store's tasks.
+/// The pointer to the state that the store's tasks share. All tasks run on one thread.
 pub(crate) type Shared<T> = Rc<T>;

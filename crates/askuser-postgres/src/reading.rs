@@ -12,14 +12,14 @@ use askuser::store::{
 };
 use tokio_postgres::types::Type;
 
-/// The number of events per numbering transaction, and the maximum number of such transactions before a read. They keep
+/// The maximum number of events that one transaction numbers, and of such transactions before a read. Both limits keep
 /// waits short.
 const NUMBERED_AT_ONCE: u32 = 10_000;
 const NUMBERED_BY_ONE: u32 = 100;
-/// The number of questions listed for an ambiguous abbreviation.
+/// The maximum number of questions listed for an ambiguous abbreviation.
 const CANDIDATES: u32 = 6;
 
-/// A filter as SQL, for the rows that a principal sees.
+/// A filter as an SQL condition that also restricts the rows to those that a principal sees.
 struct Conditions {
     sql: String,
     scope: Option<String>,
@@ -82,12 +82,12 @@ impl Conditions {
             containing: filter.words().map(|word| without_nul(&word)).collect(),
             after: filter.after.map(|after| signed(after.n)).unwrap_or_default(),
             after_rank: filter.after.map(|after| signed(after.rank)).unwrap_or_default(),
-            // One row more than requested shows whether there is another page.
+            // One more row than requested shows whether there is another page.
             limit: filter.limit.map_or(i64::MAX, |limit| i64::from(limit) + 1),
         }
     }
 
-    /// Parameters are numbered separately, and some are unused.
+    /// Returns the values of the parameters in the order of their fixed numbers. A statement may leave some unused.
     fn values(&self) -> [Value<'_>; 7] {
         [
             (&self.scope, Type::TEXT),
@@ -101,7 +101,7 @@ impl Conditions {
     }
 }
 
-/// Adds the reader's unsent drafts.
+/// Adds the reader's unsent drafts to the questions of a page.
 async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) -> Result<Page, DatabaseError> {
     let asked = page.questions.iter().filter(|question| by.is_asked(&question.request));
     let asked: Vec<i64> = asked.map(|question| signed(question.cursor.n)).collect();
@@ -178,7 +178,7 @@ impl Database {
                     let n = number(row, "n")?;
                     let place = filter.place(part, n, optional(row, "ended_ms")?);
                     last = Some(place);
-                    // A question of a later version that cannot be read must not hide the others.
+                    // A question that cannot be read, for example one of a later version, must not hide the others.
                     if let Ok(mut row) = StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now) {
                         row.record.question.cursor = place;
                         page.questions.push(row.record.question);
@@ -212,7 +212,7 @@ impl Database {
         self.run_by(by, CallKind::Read, async |connection| self.events(connection, after, limit).await).await
     }
 
-    /// Reads events. Unnumbered events are numbered first, so that a lone reader sees all.
+    /// Reads events. Numbers new events first, so that a reader without watchers sees all events.
     pub(crate) async fn events(
         &self,
         connection: &Connection,
@@ -242,7 +242,7 @@ impl Database {
         let mut gap = limit > 0 && after != last;
         for row in &rows {
             let seq = number(row, "seq")?;
-            // Numbers are dense: a missing one was purged. Events behind it belong to another stretch.
+            // Numbers have no gaps, so a missing number was purged. The events after it belong to the next call.
             let is_next = seq == at.saturating_add(1);
             if at == after {
                 gap = !is_next;
@@ -250,7 +250,7 @@ impl Database {
                 break;
             }
             (at, last) = (seq, last.max(seq));
-            // An unreadable event must not hide those after it.
+            // An event that cannot be read must not hide later events.
             let id = QuestionId::parse(row.try_get("id")?);
             let state = State::named(row.try_get("state")?);
             if let (Some(id), Some(state)) = (id, state) {
@@ -313,7 +313,7 @@ impl Database {
         self.run_by(by, CallKind::Read, read).await
     }
 
-    /// The time until the next deadline by the server's clock; `None` without a deadline.
+    /// Returns the time in milliseconds until the next deadline by the server's clock; `None` without a deadline.
     pub(crate) async fn next_due(&self, connection: &Connection) -> Result<Option<u64>, DatabaseError> {
         let sql = "SELECT min(expires_ms) AS due, askuser.now_ms() AS now FROM askuser.question
              WHERE state = 'pending' AND expires_ms IS NOT NULL";
@@ -322,14 +322,14 @@ impl Database {
         Ok(optional(&row, "due")?.map(|due| due.saturating_sub(now)))
     }
 
-    /// A counter that grows with each revocation.
+    /// Returns the number of revoked credentials. It grows with each revocation.
     pub(crate) async fn revocations(&self, connection: &Connection) -> Result<u64, DatabaseError> {
         let sql = "SELECT count(*) AS count FROM askuser.register WHERE revoked_by IS NOT NULL";
         number(&connection.row(sql, &[]).await?, "count")
     }
 
-    /// Numbers events in the order in which they were written and notifies every listening process. One transaction and
-    /// one process at a time, so that a reader of a number sees all smaller ones.
+    /// Numbers events in the order in which they were written, and notifies every listening process. A lock allows one
+    /// numbering transaction at a time, so that a reader of a number sees all smaller ones.
     pub(crate) async fn number(&self, connection: &Connection) -> Result<(), DatabaseError> {
         let sql = format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -352,7 +352,7 @@ impl Database {
         );
         let numbered = connection.batch(&sql).await;
         if let Err(DatabaseError::Postgres(_)) = &numbered {
-            // The error happened inside the transaction, which is still open.
+            // The error happened inside the transaction, so the transaction is still open.
             let _ = connection.batch("ROLLBACK").await;
         }
         numbered

@@ -1,4 +1,4 @@
-//! The state of a database, for operators.
+//! The report on a database for operators.
 
 use crate::database::{CallKind, Database};
 use crate::pool::{Connection, Shared};
@@ -10,27 +10,26 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// The address without the password.
+    /// The address of the database without the password.
     pub address: String,
-    /// The version as the server reports it.
+    /// The version of PostgreSQL as the server reports it.
     pub version: String,
-    /// The value of `synchronous_commit`.
+    /// The server's setting `synchronous_commit`.
     pub synchronous_commit: String,
-    /// The value of the setting of this name: the synchronous standbys. If it is empty, a failover may lose
-    /// acknowledged writes.
+    /// The server's setting `synchronous_standby_names`. If it is empty, a failover may lose acknowledged writes.
     pub synchronous_standby_names: String,
-    /// Whether committed writes survive a crash of the server.
+    /// Whether the database survives a crash of the machine: `fsync` and `full_page_writes` are on.
     pub is_synced: bool,
-    /// The number of events without a number, and the age of the earliest.
+    /// The number of events that have no number yet.
     pub unnumbered: u64,
-    /// See [`Report::unnumbered`].
+    /// The age of the earliest event that has no number yet. It is zero if all events have a number.
     pub lag: Duration,
-    /// Whether notifications arrive. If not, each process looks every second.
+    /// Whether notifications arrive. If they do not, each process polls every second.
     pub notices_arrive: bool,
 }
 
 impl Report {
-    /// The report in words, one fact per entry.
+    /// Describes the report in sentences, one fact per entry.
     pub fn facts(&self) -> Vec<String> {
         let numbering = match self.unnumbered {
             0 => "every event has its number".to_owned(),

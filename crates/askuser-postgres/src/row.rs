@@ -1,11 +1,11 @@
-//! A row of the table of questions.
+//! Rows of the table of questions.
 
 use crate::error::{DatabaseError, unreadable};
 use askuser::store::{AskerPresence, Attempt, Cursor, Ending, QuestionId, Record, Requests, StoredQuestion};
 use tokio_postgres::Row;
 
-/// The query for questions. An asker waits while the lease of its process is live in real time. `was_waited_for` is not
-/// an `EXISTS`, which would read every waiter for a page of a few rows.
+/// The query that reads questions. An asker waits while the lease of its process is valid. `was_waited_for` is not an
+/// `EXISTS`, because that would read every waiter for a page of a few rows.
 pub(crate) const SELECT: &str = "SELECT q.n, q.id, q.request, q.state, q.asked_ms, q.expires_ms, q.ending, q.ended_ms, \
      q.attempt, q.sent_ms, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.revision, \
      (SELECT true FROM askuser.waiter w WHERE w.question = q.n LIMIT 1) IS NOT NULL AS was_waited_for, \
@@ -13,13 +13,13 @@ pub(crate) const SELECT: &str = "SELECT q.n, q.id, q.request, q.state, q.asked_m
              WHERE w.question = q.n AND p.expires > clock_timestamp()) AS is_waited_for \
      FROM askuser.question q";
 
-/// A row, and whether a live process waits for its question.
+/// A stored question, and whether a live process waits for it.
 pub(crate) struct StoredRow {
     pub(crate) record: Record,
     pub(crate) is_waited_for: bool,
 }
 
-/// A time or another number as an unsigned integer.
+/// Returns an integer column as an unsigned number.
 pub(crate) fn number(row: &Row, column: &str) -> Result<u64, DatabaseError> {
     Ok(row.try_get::<_, i64>(column)?.unsigned_abs())
 }
@@ -28,13 +28,13 @@ pub(crate) fn optional(row: &Row, column: &str) -> Result<Option<u64>, DatabaseE
     Ok(row.try_get::<_, Option<i64>>(column)?.map(i64::unsigned_abs))
 }
 
-/// A number as PostgreSQL stores it, at most `i64::MAX`.
+/// Converts a number to PostgreSQL's `bigint`. Larger numbers become `i64::MAX`.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 impl StoredRow {
-    /// Reads a row as of this time.
+    /// Converts a row that was read at this time.
     pub(crate) fn read(row: &Row, requests: &mut Requests, now_ms: u64) -> Result<StoredRow, DatabaseError> {
         let id = QuestionId::parse(row.try_get("id")?).ok_or_else(|| unreadable("its id"))?;
         let request = requests.read(&id, row.try_get("request")?)?;

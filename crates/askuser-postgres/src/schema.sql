@@ -1,4 +1,4 @@
--- The time of every record is this server's.
+-- Every record has the time of this server's clock.
 CREATE FUNCTION askuser.now_ms() RETURNS bigint LANGUAGE sql VOLATILE
     AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 CREATE TABLE askuser.question (
@@ -35,7 +35,7 @@ CREATE INDEX question_for_some ON askuser.question (n) WHERE state = 'pending' A
 CREATE INDEX question_expiring ON askuser.question (expires_ms) WHERE state = 'pending' AND expires_ms IS NOT NULL;
 CREATE INDEX question_series ON askuser.question (series, n) WHERE series IS NOT NULL AND delivered_ms IS NULL;
 CREATE INDEX question_credential ON askuser.question (credential, n) WHERE credential IS NOT NULL;
--- An event has no number before it is committed: numbers become visible in their order, without holes.
+-- An event gets its number after the commit, so that numbers become visible in order and without gaps.
 CREATE TABLE askuser.event (
     n        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     seq      bigint UNIQUE,
@@ -50,7 +50,7 @@ CREATE TABLE askuser.numbering (
     last bigint NOT NULL
 );
 INSERT INTO askuser.numbering (last) VALUES (0);
--- Who waits, and who shows a list: as long as their process renews its lease, by this server's real time.
+-- The waiters and the shown lists. They count while their process renews its lease, by the real time of this server.
 CREATE TABLE askuser.process (
     id      text PRIMARY KEY,
     expires timestamptz NOT NULL
@@ -66,7 +66,7 @@ CREATE TABLE askuser.shown_list (
     id      text PRIMARY KEY,
     process text NOT NULL
 );
--- A person has a draft for each opening of a question at a surface (its writer).
+-- A person has one draft for each time that a surface opened the question. The opening is the draft's writer.
 CREATE TABLE askuser.draft (
     question bigint NOT NULL REFERENCES askuser.question (n) ON DELETE CASCADE,
     person   text NOT NULL,
@@ -82,7 +82,7 @@ CREATE TABLE askuser.notifier_failure (
     what  text NOT NULL,
     why   text NOT NULL
 );
--- People, credentials, devices that are about to come in, and the count of what was not accepted.
+-- People, credentials, unfinished pairings of devices, and the count of rejected credentials.
 CREATE TABLE askuser.register (
     n          bigint GENERATED ALWAYS AS IDENTITY,
     kind       text NOT NULL,

@@ -1,4 +1,4 @@
-//! `PostgresStore`: passes each call to the thread that owns the connections, in the lane of its subject.
+//! `PostgresStore` passes each call to the thread that owns the connections, in the lane of the call's subject.
 
 use crate::commands::{Waiter, new_id};
 use crate::database::Database;
@@ -21,15 +21,15 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The time for which a call retries while the database restarts or fails over.
+    /// The maximum time for which a call retries while the database restarts or fails over.
     pub patience: Duration,
-    /// The time limit of one statement. After it the connection is closed.
+    /// The time limit of one statement. When it passes, the connection is closed.
     pub reply_within: Duration,
-    /// The lifetime of a lease: a silent process counts as waiting for this long.
+    /// The duration of a lease. A process that died still counts as waiting for this long.
     pub lease: Duration,
     /// The maximum number of concurrent statements.
     pub connections: usize,
-    /// Ends every call at once when cancelled.
+    /// A token whose cancellation ends every call at once.
     pub stop: CancellationToken,
 }
 
@@ -45,8 +45,8 @@ impl Default for Options {
     }
 }
 
-/// The questions in a database. Any number of processes on any number of machines may share it, each through a
-/// [`Handle`](askuser::store::Handle) that carries the principal.
+/// A store of questions in a PostgreSQL database. Any number of processes on any number of machines may share the
+/// database, each through a [`Handle`](askuser::store::Handle) with its principal.
 #[derive(Clone)]
 pub struct PostgresStore(Arc<Inner>);
 
@@ -58,7 +58,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The thread finishes its queue and ends.
+        // The thread completes the queued calls and ends.
         let _ = self.thread.send(Message::Close);
     }
 }
@@ -67,7 +67,7 @@ impl PostgresStore {
     /// Opens a store and creates its schema if needed. `PGPASSWORD` supplies a missing password.
     ///
     /// # Errors
-    /// If the database cannot be reached, has another encoding, or has the schema of a newer program.
+    /// If the database cannot be reached, has an encoding other than UTF-8, or has a schema of another version.
     pub fn open(address: &str, options: Options) -> Result<PostgresStore, StoreError> {
         let password = std::env::var("PGPASSWORD").ok().filter(|password| !password.is_empty());
         let address = address::Address::parse(address, password)?;
@@ -76,17 +76,17 @@ impl PostgresStore {
         Ok(PostgresStore(Arc::new(Inner { address: shown, thread })))
     }
 
-    /// The address without the password.
+    /// Returns the address of the database without the password.
     pub fn address(&self) -> &str {
         &self.0.address
     }
 
-    /// The state of the database itself.
+    /// Reports the configuration and the condition of the database.
     pub fn report(&self) -> Call<Report> {
         self.call(Lane::Free, async |database: Shared<Database>| database.report().await)
     }
 
-    /// Queues work for the thread. The work is on its way when this returns.
+    /// Sends work to the thread before it returns. The work runs even if the returned future is dropped.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -110,7 +110,7 @@ impl PostgresStore {
         })
     }
 
-    /// A guard that reports, once dropped, that a waiter of this process has left.
+    /// Returns a guard. Dropping the guard records that a waiter of this process has left.
     fn attachment(&self, id: QuestionId, waiter: Option<Waiter>) -> Attachment {
         let store = self.clone();
         Attachment::new(move |how: Departure| {
@@ -129,7 +129,7 @@ impl PostgresStore {
     }
 }
 
-/// Calls that the thread passes on unchanged, with their subjects.
+/// Implements calls that the thread runs without changes, each in the lane of its subject.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty, $lane:expr;)*) => {$(
         fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
@@ -172,7 +172,7 @@ impl Store for PostgresStore {
         last_failure() -> Option<NotifierFailure>, |_| Lane::Key(NOTICES.to_vec());
     }
 
-    // The thread creates the waiters, so that a caller that left meanwhile is recorded as gone.
+    // The thread creates the attachment, so that a caller that has left meanwhile is recorded as gone.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
         let by = by.clone();
@@ -225,7 +225,7 @@ impl Store for PostgresStore {
     }
 }
 
-/// The lane of notifier failures, which are stored and read in order, too.
+/// The lane of notifier failures, so that they are stored and read in order.
 const NOTICES: &[u8] = b"notices";
 
 impl std::fmt::Debug for PostgresStore {
@@ -234,7 +234,7 @@ impl std::fmt::Debug for PostgresStore {
     }
 }
 
-/// 128 random bits in hexadecimal: the name of a process, a waiter or a call.
+/// Returns 128 random bits in hexadecimal. They name a process, a waiter or a call.
 pub(crate) fn random_id() -> Result<String, StoreError> {
     askuser_sys::random::id().map_err(|error| StoreError::unavailable("cannot get random numbers", error))
 }

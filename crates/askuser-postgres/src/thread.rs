@@ -1,4 +1,4 @@
-//! The thread that owns the connections: runs the callers' work concurrently and notifies watchers.
+//! The thread that owns the connections. It runs the callers' work concurrently and notifies watchers.
 
 use crate::address::Address;
 use crate::database::{CallKind, Database};
@@ -15,16 +15,17 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
-/// The time limit of the goodbye. A process that ends does not wait for a missing database.
+/// The time limit for deleting the lease at the end. A process that ends does not wait longer for an unreachable
+/// database.
 const LEAVE: Duration = Duration::from_secs(2);
 
-/// A message to the thread.
+/// A message to the thread of a store.
 pub(crate) enum Message {
-    /// Work to run in its turn.
+    /// A call to run in the lane of its subject.
     Call(Lane, Work),
     /// A request to report when all earlier calls are done.
     Flush(oneshot::Sender<Result<(), StoreError>>),
-    /// The last caller has gone.
+    /// The last handle of the store was dropped.
     Close,
 }
 

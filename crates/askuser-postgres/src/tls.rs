@@ -1,4 +1,4 @@
-//! TLS for the connections: rustls, with a certificate verified for the host's name.
+//! TLS for the connections, with rustls. The certificate must be valid for the name of the host.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// A connector with or without encryption, by the settings of a host.
+/// A TLS configuration for connections; `None` for connections without encryption.
 #[derive(Clone)]
 pub(crate) struct Tls(Option<Arc<ClientConfig>>);
 
@@ -26,7 +26,7 @@ impl Tls {
         Tls(None)
     }
 
-    /// Trusts the system's certificates, or only those in this file.
+    /// Returns a configuration that trusts the system's certificates, or only those in the given file.
     pub(crate) fn verifying(roots: Option<&Path>) -> Result<Tls, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -77,7 +77,7 @@ impl TlsConnect<Socket> for Connect {
     }
 }
 
-/// An encrypted connection. Its host name was verified, so the password is not bound to the channel as well.
+/// An encrypted connection. It does not bind the password to the TLS channel, because the certificate was verified.
 pub(crate) struct Encrypted(tokio_rustls::client::TlsStream<Socket>);
 
 impl TlsStream for Encrypted {

@@ -1,6 +1,7 @@
-//! Measures a server, with the client in a separate process: `benches/serve/run`.
+//! Measures a server whose client is in a separate process. `benches/serve/run` runs the measurement.
 //!
-//! `load server FILE` serves a store; `load client [STREAMS] [ANSWERS] [PENDING]` starts one, measures, and prints.
+//! `load server FILE` serves a store. `load client [STREAMS] [ANSWERS] [PENDING]` starts a server, measures it, and
+//! prints the figures.
 
 #![allow(clippy::print_stdout, reason = "figures are printed")]
 
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The number of connections that answer at once.
+/// The number of connections that answer concurrently.
 const LANES: usize = 32;
 const ANSWER: &str = "{\"answers\": [{\"selectedOptions\": [\"A\"]}]}";
 
@@ -51,7 +52,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts one, and says after how long it listened.
+    /// Starts a server. Returns it with the time until it listened.
     fn start(path: &Path) -> Result<(Server, Duration), Failure> {
         let began = Instant::now();
         let program = std::env::current_exe()?;
@@ -61,7 +62,7 @@ impl Server {
         Ok((Server { child, address: line.trim().parse()? }, began.elapsed()))
     }
 
-    /// The number of context switches of its threads.
+    /// Returns the number of context switches of the server's threads.
     fn switches(&self) -> u64 {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let status = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
@@ -86,7 +87,8 @@ impl Drop for Server {
     }
 }
 
-/// A store with so many pending questions, their ids, and tokens: to answer, of who asked, of another who asks.
+/// Creates a store with this number of pending questions. Returns their ids and three tokens: of a person, of their
+/// asker, and of another asker.
 async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, [String; 3]), Failure> {
     let store = SqliteStore::open_for_test(path, Arc::new(|| 1_000_000), false)?;
     let (person, as_person) = token::make("phone", CredentialScope::Answer, None)?;
@@ -109,7 +111,7 @@ async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, [String; 
     Ok((ids, [person, agent, other]))
 }
 
-/// A request as bytes; the connection stays.
+/// Formats a request that keeps the connection open.
 fn http(address: SocketAddr, token: &str, method: &str, path: &str, body: &str) -> String {
     format!(
         "{method} /api/v1{path} HTTP/1.1\r\nHost: {address}\r\nX-Askuser: 1\r\nAuthorization: Bearer {token}\r\n\
@@ -118,7 +120,7 @@ fn http(address: SocketAddr, token: &str, method: &str, path: &str, body: &str) 
     )
 }
 
-/// Reads a reply with a length, and says its status.
+/// Reads a reply with a length and returns its status.
 async fn reply(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<u16, Failure> {
     buffer.clear();
     loop {
@@ -174,7 +176,7 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
     println!("a page of 50 of {} pending: {:.1} ms (p50), {:.1} ms (p99)", ids.len(), ms(times[50]), ms(times[98]));
 
     drop(stream);
-    // What was under way for the connection is done with.
+    // The server finishes its work for the connection in this time.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let switches = server.switches();
     tokio::time::sleep(Duration::from_secs(10)).await;
@@ -182,9 +184,9 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
 
     let half = answers / 2;
     println!("answers, {LANES} at once: {:.0} per second", answer_all(address, &person, &ids[1..half]).await?);
-    // The store keeps the requests that it has read: they are no memory of streams.
+    // The store has cached the requests that were read before, so they do not count as memory of streams.
     let before = server.resident_kib();
-    // Of agents that wait for other questions, and one person who hears of everything.
+    // The streams belong to agents that wait for other questions, and to one person who follows all events.
     let (others, heard) = (open(address, &other, streams).await?, Arc::new(AtomicUsize::new(0)));
     let each = server.resident_kib().saturating_sub(before) as f64 / streams.max(1) as f64;
     println!("{streams} streams: {each:.1} KiB each in the server");
@@ -204,7 +206,7 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
     Ok(())
 }
 
-/// Answers all of these; how many in a second.
+/// Answers all of these questions. Returns the number of answers per second.
 async fn answer_all(address: SocketAddr, person: &str, ids: &[String]) -> Result<f64, Failure> {
     let began = Instant::now();
     let lanes = ids.chunks(ids.len().div_ceil(LANES)).map(|ids| {
@@ -217,7 +219,7 @@ async fn answer_all(address: SocketAddr, person: &str, ids: &[String]) -> Result
     Ok(ids.len() as f64 / began.elapsed().as_secs_f64())
 }
 
-/// Opens so many streams of events.
+/// Opens this number of event streams.
 async fn open(address: SocketAddr, token: &str, streams: usize) -> Result<Vec<TcpStream>, Failure> {
     let mut opened = Vec::new();
     for _ in 0..streams {

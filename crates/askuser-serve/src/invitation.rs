@@ -1,4 +1,4 @@
-//! The server's message at its start: its address, the way in for a browser, and missing encryption.
+//! The message of a server at its start: its address, a link for a browser, and a warning if encryption is missing.
 
 use crate::pairing::{self, PairingError};
 use crate::server::Options;
@@ -6,20 +6,20 @@ use askuser::store::Credentials;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// Lets one browser in.
+/// An invitation of one browser to a server.
 pub struct Invitation {
-    /// To open there.
+    /// The link that the browser opens.
     pub link: String,
-    /// The same for a camera, where others than this machine reach the address.
+    /// The link as a QR code for a camera; `None` if other machines cannot reach the address.
     pub picture: Option<String>,
-    /// A warning to the person.
+    /// The warning to the person, if the connection is not encrypted.
     pub warning: Option<&'static str>,
 }
 
-/// Invites a browser to a server that listens there.
+/// Invites a browser to the server at this address.
 ///
 /// # Errors
-/// Where the store cannot be written.
+/// If the store cannot be written.
 pub async fn invite(
     store: &dyn Credentials,
     address: SocketAddr,
@@ -44,7 +44,7 @@ pub async fn invite(
 /// Normalises the address of a proxy in front of a server.
 ///
 /// # Errors
-/// If it is invalid.
+/// If the address is invalid.
 pub fn public_url(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     let authority = rest.trim_end_matches('/');
@@ -57,7 +57,8 @@ pub fn public_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// The address for other machines: for a wildcard address, that of the default route. No packet is sent to find it.
+/// Returns the address for other machines. For a wildcard address this is the address of the default route. No packet
+/// is sent to find it.
 fn reachable(address: SocketAddr) -> SocketAddr {
     if !address.ip().is_unspecified() {
         return address;

@@ -6,8 +6,8 @@
 //! a browser ───────▶ / and /api/v1 ──────────┘
 //! ```
 //!
-//! Every request carries a credential with one scope: an asker cannot answer. A client's statements about itself grant
-//! no rights. GET changes no state. There are no cookies, no CORS and no WebSockets.
+//! Every request about questions carries a credential with one scope, so an asker cannot answer. A client's statements
+//! about itself grant no rights. GET changes no state. There are no cookies, no CORS and no WebSockets.
 
 mod api;
 mod client;

@@ -1,5 +1,4 @@
-//! Pairing of a device: by a link that the person opens, or by a code that the device shows and a person approves at a
-//! terminal.
+//! Pairing of a device. The person opens a link, or approves a code at a terminal that the device shows.
 
 use crate::api::CodeToShow;
 use crate::request_guard::is_same;
@@ -9,33 +8,34 @@ use askuser::store::{CredentialScope, Credentials, Pairing, PairingKind, StoreEr
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::io;
 
-/// Letters and digits that are easy to tell apart.
+/// The letters and digits that are easy to tell apart.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 /// The reason why a device was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PairingError {
-    /// Used, over, tried too often, or never there.
+    /// The code was used, has expired, was tried too often, or never existed.
     #[error("this code was used already, or its time is over")]
     Gone,
-    /// No person has approved it yet.
+    /// No person has approved the code yet.
     #[error("nobody has let this device in yet")]
     NotYet,
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system gives no random numbers.
+    /// The system provides no random numbers.
     #[error("cannot get random numbers: {0}")]
     Random(#[from] io::Error),
-    /// The device's name for itself is not valid.
+    /// The device's own name is invalid.
     #[error("{0}")]
     Name(Violation),
 }
 
-/// Makes a code of 128 random bits that lets one device of a person in, for five minutes: what stands behind `#pair=` in a link.
+/// Creates a code of 128 random bits that lets one device of a person in, for five minutes. In a link, the code follows
+/// `#pair=`.
 ///
 /// # Errors
-/// Where the store cannot be written.
+/// If the store cannot be written.
 pub async fn link_code(store: &dyn Credentials, person: &str) -> Result<String, PairingError> {
     let (id, secret) = (random::<6>()?, random::<16>()?);
     let offered = offered(id.clone(), PairingKind::Link, &secret, None, None);
@@ -43,7 +43,7 @@ pub async fn link_code(store: &dyn Credentials, person: &str) -> Result<String, 
     Ok(format!("{id}.{secret}"))
 }
 
-/// Makes a code that a device shows, `ABCD-EFGH`, and the secret that it keeps to itself.
+/// Creates a code for a device to show, such as `ABCD-EFGH`, and the secret that the device keeps.
 pub(crate) async fn shown_code(
     store: &dyn Credentials,
     address: Option<String>,
@@ -57,12 +57,12 @@ pub(crate) async fn shown_code(
     Ok(CodeToShow { code: format!("{}-{}", &id[..4], &id[4..]), secret, expires_ms })
 }
 
-/// The id of a code as a person types it.
+/// Returns the id of a code as a person types it.
 pub fn code_id(code: &str) -> String {
     code.chars().filter(|letter| !matches!(letter, '-' | ' ')).map(|letter| letter.to_ascii_uppercase()).collect()
 }
 
-/// The pairing of the browser that shows this code.
+/// Returns the pairing of the browser that shows this code; `None` if there is none.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -75,7 +75,7 @@ fn offered(id: String, kind: PairingKind, secret: &str, address: Option<String>,
     Pairing { id, kind, digest, address, browser, expires_ms: 0, tries: 0, is_approved: false, person: None }
 }
 
-/// The pairing of a device that knows its secret.
+/// Returns the pairing of a device that knows its secret. A wrong secret counts as a failed attempt.
 pub(crate) async fn known(
     store: &dyn Credentials,
     (id, secret): (&str, &str),
@@ -89,7 +89,8 @@ pub(crate) async fn known(
     Ok(pairing)
 }
 
-/// Returns the token of a device that knows the secret of a pairing, once. The device is the owner's unless the pairing names a person.
+/// Returns the token of a device that knows the secret of a pairing, once. If the pairing names no person, the device
+/// belongs to the owner.
 pub(crate) async fn redeem(
     store: &dyn Credentials,
     (id, secret): (&str, &str),
@@ -108,7 +109,7 @@ pub(crate) async fn redeem(
     store.redeem_pairing(id, &new).await?.map(|_| token).ok_or(PairingError::Gone)
 }
 
-/// A name that no other credential has: two phones of one make are two devices.
+/// Returns a name that no other credential has, because two phones of the same make are two devices.
 async fn free_name(store: &dyn Credentials, name: &str) -> Result<String, StoreError> {
     let taken: Vec<String> = store.credentials().await?.into_iter().map(|known| known.made.name).collect();
     let numbered = (2..).map(|number| format!("{name} {number}"));
@@ -116,7 +117,8 @@ async fn free_name(store: &dyn Credentials, name: &str) -> Result<String, StoreE
     Ok(free.unwrap_or_else(|| name.to_owned()))
 }
 
-/// A link as a QR code, two rows per line of text. Dark on light in any terminal colours.
+/// Returns a link as a QR code, with two rows per line of text; `None` if the link is too long. The code is dark on
+/// light in any terminal colours.
 pub fn qr(link: &str) -> Option<String> {
     const MARGIN: i32 = 2;
     let code = QrCode::encode_text(link, QrCodeEcc::Low).ok()?;

@@ -1,4 +1,4 @@
-//! Validates the names of people that a question may be addressed to.
+//! Validates the names of people to whom a question may be addressed.
 
 use askuser::store::{CredentialScope, Credentials, StoreError};
 use askuser::{Violation, sanitize};
@@ -6,10 +6,10 @@ use askuser::{Violation, sanitize};
 /// The maximum length of a name.
 pub(crate) const LONGEST_NAME: usize = 64;
 
-/// Checks a one-line name.
+/// Checks a name and returns it as one line.
 ///
 /// # Errors
-/// If it is invalid.
+/// If the name is invalid.
 pub fn name(path: &str, given: &str) -> Result<String, Violation> {
     let name = sanitize::line(given).trim().to_owned();
     let wrong = |fact: String, limit: &str| Err(Violation { path: path.into(), fact, limit: limit.into() });
@@ -20,10 +20,10 @@ pub fn name(path: &str, given: &str) -> Result<String, Violation> {
     }
 }
 
-/// Checks the name of a person. Lists of names are separated by commas.
+/// Checks the name of a person. It must have no comma, because commas separate the names of a list.
 ///
 /// # Errors
-/// If it is invalid.
+/// If the name is invalid.
 pub fn persons_name(given: &str) -> Result<String, Violation> {
     let name = name("name", given)?;
     match name.contains(',') {
@@ -32,8 +32,8 @@ pub fn persons_name(given: &str) -> Result<String, Violation> {
     }
 }
 
-/// The names in this list that cannot answer: no person, no token that answers under its own name, and not the store's
-/// owner. A question for them alone would wait forever.
+/// Returns a violation for each name that cannot answer. Such a name is no person, no token that answers under its own
+/// name, and not the store's owner. A question for them alone would wait forever.
 ///
 /// # Errors
 /// If the store cannot be read.

@@ -1,25 +1,26 @@
-//! Admits or refuses a request by its headers alone: a pure function, the same for each of our servers.
+//! Admits or refuses a request by its headers alone. This is a pure function, the same for each of askuser's servers.
 //!
-//! A port is open to every program that can reach it, and to every page in a browser that can. A page that made its own name
-//! point here calls us by that name (`Host`); a page of another origin is named by the browser (`Sec-Fetch-Site`, `Origin`).
-//! Neither is a credential: only a token is, and the gate only finds it. Headers that a proxy adds have no effect.
+//! Every program and every page in a browser that can reach a port can send requests to it. A page with a rebinding
+//! name sends that name as `Host`. For a page of another origin, the browser names the origin (`Sec-Fetch-Site`,
+//! `Origin`). None of these headers is a credential. Only a token is, and the gate does no more than find it. Headers
+//! that a proxy adds have no effect.
 
 use core::net::SocketAddr;
 
 /// The value of a header. A repeated header is invalid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HeaderValue<'a> {
-    /// There is no such header.
+    /// The header is missing.
     #[default]
     Missing,
-    /// One value.
+    /// The header has one value.
     Once(&'a str),
-    /// Several values, or one that is no text.
+    /// The header has several values, or a value that is no text.
     Invalid,
 }
 
 impl<'a> HeaderValue<'a> {
-    /// The value of a header with these values.
+    /// Creates the value of a header from all of its values.
     pub(crate) fn of(values: impl IntoIterator<Item = &'a [u8]>) -> HeaderValue<'a> {
         let mut values = values.into_iter();
         match (values.next(), values.next()) {
@@ -47,16 +48,16 @@ pub(crate) struct HeaderValues<'a> {
     pub(crate) x_askuser: HeaderValue<'a>,
 }
 
-/// The purpose of a request.
+/// The part of the server that a request uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Area {
-    /// The page and its assets. They contain no secret and change no state.
+    /// The page and its assets, which contain no secret and change no state.
     Page,
-    /// A device that exchanges a code for a token.
+    /// The pairing, in which a device exchanges a code for a token.
     Pairing,
-    /// The API; whether the request has a body.
+    /// The API.
     Api {
-        /// Whether it brings anything.
+        /// Whether the request has a body.
         has_body: bool,
     },
     /// The Model Context Protocol.
@@ -66,20 +67,20 @@ pub(crate) enum Area {
 /// The reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It calls this server by a name that is not its own.
+    /// The request calls this server by a name that is not its own.
     Host,
-    /// A page of another origin sent it.
+    /// A page of another origin sent the request.
     CrossSite,
-    /// No token.
+    /// The request has no token.
     NoToken,
-    /// Not marked as meant for this API, so that any page could have sent it.
+    /// The request is not marked as meant for this API, so that any page could have sent it.
     Unmarked,
-    /// A body that is no JSON.
+    /// The body is not JSON.
     NotJson,
 }
 
 impl Refusal {
-    /// Its words.
+    /// Returns the message of the refusal.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Refusal::Host => "the Host header is not the address of this server",
@@ -91,19 +92,20 @@ impl Refusal {
     }
 }
 
-/// The names of a server. They are exact: no other case, no trailing dot, no `0.0.0.0`.
+/// The names of a server. They must match exactly: no other case, no trailing dot, no `0.0.0.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gate {
     hosts: Vec<String>,
     origins: Vec<String>,
-    /// `localhost:PORT` of a server on this machine, for other people's MCP clients.
+    /// The name `localhost:PORT`, for MCP clients only; `None` unless the server is on this machine without TLS.
     localhost: Option<String>,
 }
 
 impl Gate {
-    /// A server that is reached at this address of an accepting socket. The default port of its scheme is left out.
+    /// Creates the gate of a server that is reached at this address of an accepting socket. The default port of its
+    /// scheme is left out.
     pub(crate) fn of_socket(address: SocketAddr, is_tls: bool) -> Gate {
-        // An IPv6 socket names its IPv4 clients so.
+        // An IPv6 socket maps the addresses of its IPv4 clients.
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
         let (scheme, default) = if is_tls { ("https", 443) } else { ("http", 80) };
         let mut host = address.to_string();
@@ -117,7 +119,8 @@ impl Gate {
         Gate { localhost, ..Gate::named(scheme, hosts) }
     }
 
-    /// The same server behind a proxy that calls it by the authority of this address; the path is of no interest.
+    /// Adds the name of a proxy in front of the server: the authority of this address. The path of the address is
+    /// ignored.
     #[must_use]
     pub(crate) fn or_public_url(self, url: &str) -> Gate {
         let Some((scheme, rest)) = url.split_once("://") else { return self };
@@ -141,7 +144,7 @@ impl Gate {
     /// Admits a request and returns its token. The token is not verified here.
     ///
     /// # Errors
-    /// The reason for the refusal.
+    /// Returns the reason for the refusal.
     pub(crate) fn admit<'a>(&self, headers: &HeaderValues<'a>, area: Area) -> Result<Option<&'a str>, Refusal> {
         let localhost = self.localhost.as_ref().filter(|_| area == Area::Mcp);
         if !self.hosts.iter().chain(localhost).any(|host| headers.host.is(host)) {
@@ -185,9 +188,9 @@ fn is_json(content_type: HeaderValue<'_>) -> bool {
     value.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// Whether two secrets are the same; how long that takes does not depend on where they differ.
+/// Whether two secrets are equal. The duration does not depend on the position of a difference.
 pub(crate) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
-    // Not to be cut short by an optimiser that sees where this leads.
+    // The optimiser must not stop the comparison at the first difference.
     std::hint::black_box(one.iter().zip(other).fold(0, |differs, (a, b)| differs | (a ^ b))) == 0
 }
 
@@ -202,7 +205,7 @@ mod tests {
         Gate::of_socket(HOST.parse().unwrap(), false).or_public_url("https://ask.example.org/")
     }
 
-    /// A request of our own page.
+    /// Returns the headers of a request from askuser's own page.
     fn own() -> HeaderValues<'static> {
         HeaderValues {
             host: HeaderValue::Once(HOST),
@@ -301,7 +304,7 @@ mod tests {
         assert_eq!(gate().admit(&link, API), Err(Refusal::CrossSite), "and nothing else");
     }
 
-    /// vibetunnel#472: a header of a proxy authorised.
+    /// vibetunnel#472: a header of a proxy granted access.
     #[test]
     fn only_a_bearer_token_said_once_is_one() {
         for authorization in ["Bearer ", "bearer secret", "secret", "Basic c2VjcmV0", ""] {
@@ -368,7 +371,7 @@ mod tests {
         }
     }
 
-    /// CVE-2026-28472 (OpenClaw): that there was a token was checked, and not which.
+    /// CVE-2026-28472 (OpenClaw): only the presence of a token was checked.
     #[test]
     fn secrets_are_the_same_only_where_every_byte_is() {
         let secret: [u8; 32] = std::array::from_fn(|i| i as u8);

@@ -1,4 +1,4 @@
-//! The store behind a server.
+//! The trait of a store that can be behind a server.
 
 use askuser::store::{Credentials, Store};
 

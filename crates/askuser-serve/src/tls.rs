@@ -1,4 +1,4 @@
-//! Encryption with a certificate of the user's own.
+//! TLS with the user's own certificate.
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
@@ -13,7 +13,7 @@ pub(crate) fn install_provider() {
 /// Loads a certificate and its key.
 ///
 /// # Errors
-/// If a file cannot be read, or if they do not match.
+/// If a file cannot be read, or if the certificate and the key do not match.
 pub fn config(certificate: &Path, key: &Path) -> Result<ServerConfig, String> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let certificates = CertificateDer::pem_file_iter(certificate)

@@ -1,4 +1,4 @@
-//! A token: the id of a credential, and a secret of which the store keeps the digest.
+//! Tokens. A token consists of the id of a credential and a secret, of which the store keeps the digest.
 
 use crate::request_guard::is_same;
 use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCredential, StoreError};
@@ -9,10 +9,10 @@ use std::io;
 /// The prefix of every token, so that scanners for leaked secrets recognise it.
 const PREFIX: &str = "au_";
 
-/// Makes a token: what it is, and the credential that the store keeps of it. Without a person it acts under its own name.
+/// Creates a token, and the credential for the store. Without a person, the token acts under its own name.
 ///
 /// # Errors
-/// Where the system gives no random numbers.
+/// If the system provides no random numbers.
 pub fn make(name: &str, scope: CredentialScope, person: Option<&str>) -> io::Result<(String, NewCredential)> {
     let (id, secret) = (random::<6>()?, random::<32>()?);
     let token = format!("{PREFIX}{id}_{secret}");
@@ -20,18 +20,19 @@ pub fn make(name: &str, scope: CredentialScope, person: Option<&str>) -> io::Res
     Ok((token, NewCredential { id, name, scope, is_device: false, person, digest, address: None }))
 }
 
-/// A token that was just made.
+/// A token that was just created.
 pub struct NewToken {
-    /// The token itself. No one can read it again.
+    /// The token itself, which cannot be read again.
     pub token: String,
-    /// The number of tokens of the same name that it replaces.
+    /// The number of tokens of the same name that the new one replaced.
     pub replaced: u64,
 }
 
-/// Makes a token and stores its credential, which replaces the tokens of the same name. Questions belong to the name.
+/// Creates a token and stores its credential, which replaces the tokens of the same name. Questions belong to the name,
+/// so the new token keeps them.
 ///
 /// # Errors
-/// If it cannot be stored, or a credential of that name has another scope.
+/// If the credential cannot be stored, or if a credential of this name has another scope.
 pub async fn renew(
     store: &dyn Credentials,
     name: &str,
@@ -44,15 +45,15 @@ pub async fn renew(
     Ok(NewToken { token, replaced })
 }
 
-/// Returns whether this text can be the id in a token.
+/// Whether this text can be the id in a token.
 pub(crate) fn is_id(text: &str) -> bool {
     text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The credential of a token; `None` for a token that does not count.
+/// Returns the credential of a token; `None` if the token is invalid.
 ///
 /// # Errors
-/// Where the store cannot be read.
+/// If the store cannot be read.
 pub async fn credential(store: &dyn Credentials, token: &str) -> Result<Option<Credential>, StoreError> {
     let Some((id, secret)) = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')) else { return Ok(None) };
     let known = store.credential(id).await?;
@@ -63,7 +64,7 @@ pub(crate) fn digest(secret: &str) -> Digest {
     sha2::Sha256::digest(secret).into()
 }
 
-/// Random bytes in hexadecimal digits.
+/// Returns random bytes in hexadecimal digits.
 pub(crate) fn random<const BYTES: usize>() -> io::Result<String> {
     random::bytes::<BYTES>().map(|bytes| random::hex(&bytes))
 }

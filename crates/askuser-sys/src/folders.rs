@@ -9,7 +9,7 @@ pub(crate) type Identity = (u64, u64);
 #[cfg(not(unix))]
 pub(crate) type Identity = PathBuf;
 
-/// Returns the identity of the file that a path leads to.
+/// Returns the identity of the file to which a path leads; `None` if the file does not exist.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
     #[cfg(unix)]
     {
@@ -20,14 +20,14 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
     path.canonicalize().ok()
 }
 
-/// Whether `path` is `folder` or lies in it. Of a path that does not exist, the part that exists decides.
+/// Whether `path` is `folder` or is inside it. If `path` does not exist, the part that exists decides.
 pub fn contains(folder: &Path, path: &Path) -> bool {
     let Some(folder) = identity(folder) else { return false };
     let real: Option<PathBuf> = path.ancestors().find_map(|above| above.canonicalize().ok());
     real.is_some_and(|real| real.ancestors().any(|above| identity(above).as_ref() == Some(&folder)))
 }
 
-// Windows lets only an administrator make links.
+// Windows lets only an administrator create links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

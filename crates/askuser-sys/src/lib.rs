@@ -1,8 +1,7 @@
-//! The operating system for askuser, below every other crate.
+//! Functions of the operating system for askuser. All other crates may use this one.
 //!
-//! [`programs`] finds the programs that askuser starts. [`folders`] compares folders by device and inode. [`regular_file`] opens
-//! regular files alone, and makes private ones. [`random`] names things that no two may share.
-//! [`sse`] reads event streams.
+//! [`programs`] finds the programs that askuser starts. [`folders`] compares folders by device and inode.
+//! [`regular_file`] opens only regular files, and creates private ones. [`random`] creates unique names.
 
 pub mod folders;
 pub mod programs;

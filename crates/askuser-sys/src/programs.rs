@@ -1,11 +1,11 @@
 //! Finds the programs that askuser starts.
 //!
-//! A program comes from a folder of `PATH` that no sandboxed command could have written. Otherwise such a command could plant a
-//! `git` that askuser starts next. The search skips these folders and all below them:
+//! A program comes from a folder of `PATH` that no sandboxed command could have written. Otherwise such a command could
+//! plant a `git` that askuser starts next. The search skips these folders and all folders inside them:
 //! - the current folder, and the repository around it;
 //! - each folder that an agent of this user has ever let its commands write: see [`distrust`] and [`record_in`].
 //!
-//! The home and the folders above it are never skipped: the sandbox refuses to open them.
+//! The home folder and the folders above it are never skipped, because the sandbox refuses to open them.
 
 use crate::folders::{Identity, identity};
 use std::collections::BTreeSet;
@@ -19,16 +19,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The folders that commands of this process can write.
 static WRITABLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// The file that lists those of earlier processes too.
+/// The file that also lists the folders of earlier processes.
 static RECORD: OnceLock<PathBuf> = OnceLock::new();
 
-/// The folders of programs if `PATH` is not set.
+/// The folders that are searched if `PATH` is not set.
 const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Prepares to start a program, which looks up its own programs in the same folders.
+/// Prepares to start a program. The program looks up its own programs in the same folders.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if the program is in none of these folders.
+/// Returns [`io::ErrorKind::NotFound`] if the program is in none of these folders.
 pub fn command(name: &str) -> io::Result<Command> {
     let missing =
         || io::Error::new(io::ErrorKind::NotFound, format!("{name} is in no folder of PATH that can be trusted"));
@@ -41,7 +41,7 @@ pub fn command(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Returns the real path of a program.
+/// Returns the real path of a program; `None` if no trusted folder contains it.
 pub fn find(name: &str) -> Option<PathBuf> {
     find_all(name).into_iter().next()
 }
@@ -51,18 +51,18 @@ pub fn find_all(name: &str) -> Vec<PathBuf> {
     Search::now().find_all(name)
 }
 
-/// From now on, no program comes from these folders, since commands can write them.
+/// Excludes these folders from all later searches, because commands can write them.
 pub fn distrust<'a>(folders: impl IntoIterator<Item = &'a Path>) {
     writable().extend(folders.into_iter().map(Path::to_owned));
 }
 
-/// Whether no command could have written a file or a folder, by the same rule as for programs.
+/// Whether no command could have written this file or folder, by the same rule as for programs.
 pub fn is_trusted(path: &Path) -> bool {
     let real = path.ancestors().find_map(|above| above.canonicalize().ok());
     real.is_some_and(|real| Search::now().trusts(&real))
 }
 
-/// Names the file that lists the folders of all processes of this user. It must be where commands cannot write.
+/// Sets the file that lists the folders of all processes of this user. Commands must not be able to write it.
 pub fn record_in(file: PathBuf) {
     let _ = RECORD.set(file);
 }
@@ -85,7 +85,7 @@ pub fn record() -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(file)?.write_all(new.as_bytes())
 }
 
-/// The folders of the record.
+/// Returns the folders in the record.
 fn recorded() -> Vec<PathBuf> {
     let text = RECORD.get().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     text.split_terminator('\0').map(PathBuf::from).collect()
@@ -95,7 +95,7 @@ fn writable() -> MutexGuard<'static, Vec<PathBuf>> {
     WRITABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The folders to search, and those to skip.
+/// A search for programs: the folders to search, and the folders to skip.
 struct Search {
     path: OsString,
     skipped: BTreeSet<Identity>,
@@ -124,7 +124,7 @@ impl Search {
         !real.ancestors().filter_map(identity).any(|folder| self.skipped.contains(&folder))
     }
 
-    /// The trusted folders, without links on the way: a command could point a link elsewhere.
+    /// Returns the trusted folders without links in their paths, because a command could point a link elsewhere.
     fn folders(&self) -> Vec<PathBuf> {
         let folders = env::split_paths(&self.path).filter(|folder| folder.is_absolute());
         folders.filter_map(|folder| real(&folder)).filter(|folder| self.trusts(folder)).collect()
@@ -137,7 +137,8 @@ impl Search {
     }
 }
 
-/// The path without links. Windows keeps its own: many programs do not understand the canonical form.
+/// Returns the path without links; `None` if it does not exist. On Windows the path stays as it is, because many
+/// programs do not understand the canonical form.
 fn real(path: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     Some(if cfg!(windows) { path.to_owned() } else { real })
@@ -154,13 +155,13 @@ fn is_executable(file: &Path) -> bool {
     file.is_file()
 }
 
-// Windows lets only an administrator make links.
+// Windows lets only an administrator create links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// Folders with a program `tool` in each.
+    /// Creates folders with a program `tool` in each.
     fn folders(names: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().canonicalize().unwrap();
@@ -199,7 +200,7 @@ mod tests {
         symlink(root.join("home/project/bin/tool"), root.join("bin/tool")).unwrap();
         symlink(root.join("system"), root.join("home/project/system")).unwrap();
         let path = ["linked", "bin", "home/project/system"];
-        // The real path of the last one is used, which no command can point elsewhere.
+        // The real path of the last folder is used, which no command can point elsewhere.
         assert_eq!(found(&root, &path, &["home/project"], "home"), [Path::new("system/tool")]);
     }
 

@@ -3,25 +3,25 @@
 use std::io;
 use std::time::Duration;
 
-/// Random bytes of the system.
+/// Returns random bytes from the system.
 ///
 /// # Errors
-/// If the system gives none.
+/// If the system provides none.
 pub fn bytes<const COUNT: usize>() -> io::Result<[u8; COUNT]> {
     let mut bytes = [0; COUNT];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes)
 }
 
-/// A name that nothing else has: 128 random bits in hexadecimal digits.
+/// Returns a unique name: 128 random bits in hexadecimal digits.
 ///
 /// # Errors
-/// As for [`bytes`].
+/// Returns the error of [`bytes`].
 pub fn id() -> io::Result<String> {
     bytes::<16>().map(|bytes| hex(&bytes))
 }
 
-/// The hexadecimal digits of bytes.
+/// Returns the hexadecimal digits of bytes.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,29 +1,29 @@
-//! Opens regular files alone. A pipe would block the reader and a device may never end, and both can have a name that a
+//! Opens only regular files. A pipe would block the reader, and a device may never end. Both can have a name that a
 //! project or another program chose.
 
 use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What is done with a symbolic link.
+/// The treatment of a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// It leads where it leads: in folders of the user's own.
+    /// Follow the link. This is safe in the user's own folders.
     Follow,
-    /// It is not a file: in folders that are not trusted, where it might lead to any file of the user's.
+    /// Refuse the link, because in an untrusted folder it might lead to any file of the user.
     Refuse,
 }
 
-/// Opens a regular file to be read, and does not wait for anything else.
+/// Opens a regular file for reading, and refuses any other file without blocking.
 ///
 /// # Errors
-/// Where it cannot be opened; [`io::ErrorKind::InvalidInput`] where it is not a regular file, with words that follow a name:
-/// "is a pipe, must be a regular file".
+/// If the file cannot be opened. The error is [`io::ErrorKind::InvalidInput`] if the file is not regular, with words
+/// that follow a name: "is a pipe, must be a regular file".
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path, links)
 }
 
-/// The same with options of one's own.
+/// Opens a regular file with these options, and refuses any other file without blocking.
 pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Result<File> {
     let metadata = match links {
         Links::Follow => path.metadata(),
@@ -31,7 +31,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Re
     };
     match metadata {
         Ok(metadata) => regular(metadata.file_type())?,
-        // It may be about to be made.
+        // The options may create the file.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
@@ -39,7 +39,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Re
     {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt;
-        // A file that is swapped in late neither hangs us nor is followed.
+        // A file that is swapped in late neither blocks the process nor is followed as a link.
         let flags = match links {
             Links::Follow => OFlags::NONBLOCK,
             Links::Refuse => OFlags::NONBLOCK | OFlags::NOFOLLOW,
@@ -54,7 +54,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Re
 /// Reads a regular file of at most `max_bytes`.
 ///
 /// # Errors
-/// As of [`open`]; [`io::ErrorKind::FileTooLarge`] where it is longer.
+/// Returns the errors of [`open`], and [`io::ErrorKind::FileTooLarge`] if the file is longer.
 pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, links)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -65,13 +65,13 @@ pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The longest file that is read to show how a call would change it.
+/// The maximum size in bytes of a file that is read to show a change to it.
 const MAX_SHOWN: u64 = 10_000_000;
 
-/// Reads a regular file of at most 10 MB, or `None` if there is none. Links are followed.
+/// Reads a regular file of at most 10 MB; `None` if it does not exist. Links are followed.
 ///
 /// # Errors
-/// As of [`read`].
+/// Returns the errors of [`read`].
 pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match read(path, Links::Follow, MAX_SHOWN) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -80,7 +80,7 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// To make, read and write a file that only its owner can read.
+/// Returns the options to create, read and write a file that only its owner can read.
 pub fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -89,7 +89,7 @@ pub fn private() -> OpenOptions {
     options
 }
 
-/// Makes a folder that only its owner can read, with those above it.
+/// Creates a folder that only its owner can read, and the folders above it.
 pub fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -124,7 +124,7 @@ fn name(kind: FileType) -> &'static str {
     }
 }
 
-// Windows has no such pipes, and lets only an administrator make links.
+// Windows has no such pipes, and lets only an administrator create links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

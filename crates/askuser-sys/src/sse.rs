@@ -1,12 +1,12 @@
-//! A parser for server-sent events in chunks of bytes that may be split anywhere.
+//! Parses server-sent events from chunks of bytes, which may be split at any byte.
 //!
-//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. `id` and `retry` are
-//! ignored.
+//! Only complete lines are decoded. So a chunk may end inside a character or between CR and LF. An event consists of
+//! its `data`, which also states its kind. `id` and `retry` are ignored, because a response cannot be resumed.
 
-/// The longest line and event. The longest that providers send are tool calls that write a file.
+/// The maximum size of a line and of an event. The largest events are tool calls that write a file.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// The reason why the bytes are no event stream.
+/// The reason why bytes are not a valid event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
     /// A line or an event exceeds the bound.
@@ -34,9 +34,9 @@ pub struct Parser {
     name: String,
     /// The `data` fields of the event so far, joined with line feeds.
     data: Option<String>,
-    /// The last byte was a CR; an LF that follows belongs to it.
+    /// Whether the last byte was a CR. An LF after it belongs to the same line end.
     after_cr: bool,
-    /// The first line, which may start with a byte order mark, is over.
+    /// Whether the first line is over. Only that line may start with a byte order mark.
     past_first_line: bool,
 }
 
@@ -95,7 +95,7 @@ impl Parser {
             "event" => value.clone_into(&mut self.name),
             _ => {}
         }
-        // Reuse the buffer for the next line.
+        // The next line uses the same buffer.
         self.line = bytes;
         self.line.clear();
         Ok(())

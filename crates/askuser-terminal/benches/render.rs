@@ -1,4 +1,5 @@
-//! Benchmarks of showing a prompt in 80 columns and 24 rows: its layout, the drawing of its cells, the bytes of a key.
+//! Benchmarks for showing a prompt in 80 columns and 24 rows: its layout, the drawing of its cells, and the bytes for a
+//! key.
 //!
 //! `cargo bench -p askuser-terminal`
 
@@ -20,7 +21,7 @@ fn prompt(json: &str) -> Prompt {
     Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None })
 }
 
-/// As long as a question may be.
+/// Returns a prompt with a question of the maximum length.
 fn long() -> Prompt {
     let text = "Which of these should we use, and why? ".repeat(257);
     prompt(&DATABASE.replace("Which database should we use for this project?", &text[..10_000]))

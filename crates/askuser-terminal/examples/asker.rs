@@ -1,4 +1,5 @@
-//! The seam an agent holds: an `Asker`. Two questions are asked at once here; a terminal takes one after the other.
+//! Asks through an `Asker`, as an agent does. Two questions are asked at once, and the terminal shows one after the
+//! other.
 //!
 //! `cargo run -p askuser-terminal --example asker`
 #![allow(clippy::print_stdout, reason = "the answers belong on stdout")]
@@ -19,16 +20,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let database = Request::new(RequestKey::new("session", "call-1"), database);
     let origin = Origin::default().with_task("set up the front end");
     let features = Request::new(RequestKey::new("session", "call-2"), features).with_origin(origin);
-    // Both are under way from here; whichever surface is behind the seam, the loop only awaits.
+    // Both questions are pending from here. The loop awaits them in the same way for every asker.
     let (first, second) = (asker.ask(&database), asker.ask(&features));
     let (first, second) = (block_on(first)?.stored(), block_on(second)?.stored());
-    // Waits until the terminal is restored. Before that a printed line would stand in the middle of a prompt.
+    // Dropping the asker waits until the terminal is restored. Before that, a printed line would stand in the middle of
+    // a prompt.
     drop(asker);
     println!("{}\n\n{}", report::prose(database.set(), &first), report::prose(features.set(), &second));
     Ok(())
 }
 
-/// The smallest executor there is: sleeps until the future calls.
+/// A minimal executor, which sleeps until the future wakes it.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -29,10 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The outcome, or `None` if the person interrupted.
+/// Runs the prompt. Returns its outcome; `None` if the person interrupted.
 fn run(terminal: &mut DefaultTerminal, session: &mut PromptSession) -> io::Result<Option<Outcome>> {
     loop {
-        // Also after a resize: everything is laid out anew from the area.
+        // The whole frame is laid out again from its area, also after a resize.
         terminal.draw(|frame| draw(frame, session))?;
         match next_effect(session)? {
             Effect::Continue => {}
@@ -48,7 +48,7 @@ fn run(terminal: &mut DefaultTerminal, session: &mut PromptSession) -> io::Resul
     }
 }
 
-/// Waits for input, and no longer than until the prompt changes by itself.
+/// Waits for input until the prompt changes by itself, and returns the effect.
 fn next_effect(session: &mut PromptSession) -> io::Result<Effect> {
     if let Some(at) = session.next_wake()
         && !event::poll(at.saturating_duration_since(Instant::now()))?
@@ -64,7 +64,7 @@ fn draw(frame: &mut Frame<'_>, session: &mut PromptSession) {
     let [above, below] = Layout::vertical([Constraint::Min(3), Constraint::Max(wanted)]).areas(frame.area());
     let transcript = Paragraph::new(TRANSCRIPT).wrap(Wrap { trim: false });
     frame.render_widget(transcript.block(Block::bordered().title(" conversation ")), above);
-    // Where an input method puts what is being composed; nowhere while nothing is typed.
+    // An input method shows its composed text at the cursor. There is no cursor unless text is typed.
     if let Some(cursor) = session.render(below, frame.buffer_mut(), Instant::now()) {
         frame.set_cursor_position(cursor);
     }

@@ -1,4 +1,4 @@
-//! Asking on the controlling terminal: chooses between the inline prompt and line mode.
+//! Asks on the controlling terminal, with the inline prompt or in line mode.
 
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
@@ -12,7 +12,7 @@ use askuser::{AskError, Delivery, Outcome, Prompt, QuestionSet, Request, Request
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The options of a prompt: the terminal's abilities, its look and its behaviour.
+/// The options of a prompt: the terminal's abilities, the look and the behaviour.
 ///
 /// ```
 /// use askuser_terminal::{Confirm, Options, Presentation};
@@ -26,42 +26,44 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Drawn on the screen, or line by line.
+    /// The presentation: drawn on the screen, or line by line.
     pub presentation: Presentation,
-    /// Colours and symbols.
+    /// The colours and symbols.
     pub theme: Theme,
     /// The confirmation that stays once the prompt has closed.
     pub confirm: Confirm,
-    /// The time after the first frame in which keys that answer, cancel or open a text field are ignored.
+    /// The time after the first frame in which the prompt ignores keys that answer, cancel or open a text field.
     pub key_delay: Duration,
-    /// The time for which the prompt shows in the colour of success after each answer and before it closes.
+    /// The time for which the prompt shows the colour of success after each answer and before it closes.
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
-    /// Whether the terminal has a window, with a title, focus events and notifications. A console or a serial line might print
-    /// such sequences as text.
+    /// Whether the terminal has a window, with a title, focus events and notifications. A console or a serial line
+    /// might print such sequences as text.
     pub has_window: bool,
     /// The reason why the prompt is on the screen.
     pub trigger: Trigger,
-    /// The store of the questions asked here, as this person uses it. It learns when they stop the clock, and keeps
-    /// unsent text.
+    /// The store of the questions asked here, as this person uses it. The store is notified when the person stops the
+    /// clock, and keeps unsent text. `None` if the questions are not stored.
     pub kept_in: Option<Arc<dyn KeepsDrafts>>,
-    /// Whether this process ends with its prompt. Until then the terminal stays locked: what is printed below the prompt is not
-    /// drawn over by one that has waited. And once the answer is handed over, no signal ends the process instead.
+    /// Whether this process ends with its prompt.
+    ///
+    /// The terminal then stays locked until the process ends, so a waiting prompt does not draw over later output.
+    /// After the answer is delivered, no signal ends the process.
     pub ends_process: bool,
 }
 
 impl Options {
-    /// Whether to query the terminal's background once a prompt is there: it is unknown, it would change a colour, and
-    /// a reply may come.
+    /// Returns whether to query the terminal's background after the first frame. The query needs an unknown background,
+    /// a theme with colours, and a terminal with a window.
     pub fn asks_background(&self) -> bool {
         let Theme { background, depth, .. } = self.theme;
         background == Background::Unknown && depth != ColorDepth::None && self.has_window
     }
 }
 
-/// Asks on the controlling terminal, regardless of the standard streams. Blocks until there is an outcome. Without a
-/// terminal it returns `unavailable` at once.
+/// Asks on the controlling terminal, regardless of the standard streams. Blocks until there is an outcome. Returns
+/// `unavailable` at once if there is no terminal.
 ///
 /// ```no_run
 /// use askuser::{QuestionSet, Rules};
@@ -84,16 +86,16 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError>
     ask_request(&request, options)
 }
 
-/// Asks a request on the terminal that controls this process: with its origin, its context, its known answers and its
-/// deadline.
+/// Asks a request on the controlling terminal, with its origin, its context, its known answers and its deadline. Blocks
+/// until there is an outcome.
 ///
 /// # Errors
-/// Where the person interrupts, the process is told to end, or the terminal fails.
+/// If the person interrupts, a signal ends the prompt, or the terminal fails.
 pub fn ask_request(request: &Request, options: &Options) -> Result<Resolution, AskError> {
     run(request, options, None, &mut |delivery| drop(delivery.stored()))
 }
 
-/// Receives the answer of a prompt. The prompt shows success once the delivery is marked as stored.
+/// The callback that receives the answer of a prompt. The prompt shows success once the delivery is marked as stored.
 pub type Deliver<'a> = &'a mut dyn FnMut(Delivery);
 
 /// Asks until there is a resolution, or until the prompt is closed from elsewhere.
@@ -103,7 +105,7 @@ pub(crate) fn run(
     close: Option<CloseSignal>,
     deliver: Deliver<'_>,
 ) -> Result<Resolution, AskError> {
-    // The user was not asked: what is known is from the file, and must not read as theirs.
+    // No person was asked. The known answers are from the file and must not be reported as a person's.
     let unavailable = |what: &str, error: std::io::Error| {
         let reason = format!("{what}: {error}");
         if request.known().is_empty() {
@@ -120,7 +122,7 @@ pub(crate) fn run(
         return unavailable("cannot take over the terminal", error);
     }
     if let Some(close) = close {
-        // It may have waited for another prompt, and been closed meanwhile.
+        // The prompt may have waited for another prompt, and been closed meanwhile.
         if close.is_closed() {
             let _ = device.stop();
             return finish::result_of(close.why());
@@ -134,7 +136,7 @@ pub(crate) fn run(
             device.outlive_signals();
         }
     }
-    // The outcome counts even if the terminal fails now.
+    // The outcome counts even if restoring the terminal fails.
     let _ = device.stop();
     result
 }
@@ -142,13 +144,14 @@ pub(crate) fn run(
 /// The use of the keyboard right before a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyboard {
-    /// Unknown or unused.
+    /// The keyboard was not used, or its use is unknown.
     Free,
-    /// Typing into this program; the last question was closed this long ago.
+    /// The person typed into this program. The duration is the time since the last question was closed; `None` without
+    /// an earlier question.
     InUse(Option<Duration>),
 }
 
-/// Asks on a device that was started, and leaves it started. If the keyboard was in use, what was typed before the person
+/// Asks on a started device, and leaves the device started. If the keyboard was in use, input typed before the person
 /// can have seen the prompt is appended to `type_ahead`.
 pub(crate) fn ask_on(
     device: &mut Device,
@@ -160,11 +163,11 @@ pub(crate) fn ask_on(
 ) -> Result<Resolution, AskError> {
     let key_delay = match options.presentation {
         Presentation::Screen => options.key_delay,
-        // A line is sent by Enter, which guards against stray keys by itself.
+        // Enter sends a line, which already guards against stray keys.
         Presentation::Line => Duration::ZERO,
     };
     let prompt = Prompt::of(request, key_delay).on(options.trigger).flashing_success(options.flash);
-    // A user who opens it elsewhere cannot know.
+    // A user who opens the prompt elsewhere cannot know its folder.
     let prompt = match options.trigger {
         Trigger::Inline => prompt,
         _ => {
@@ -185,10 +188,10 @@ pub(crate) fn ask_on(
     }
 }
 
-/// Checks whether this process has a controlling terminal to ask on.
+/// Checks whether this process has a controlling terminal.
 ///
 /// # Errors
-/// If it has none, or it cannot be opened.
+/// If the process has no controlling terminal, or the terminal cannot be opened.
 pub fn has_terminal() -> std::io::Result<()> {
     Device::open(Presentation::Screen).map(drop)
 }

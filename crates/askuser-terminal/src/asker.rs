@@ -1,7 +1,7 @@
 //! The terminal as an [`Asker`], for agents that run on an async runtime of any kind.
 //!
-//! Questions wait in a [`QuestionQueue`]; one thread at a time asks the first of them, since waiting for a person blocks,
-//! which must not happen on an executor's thread. Without questions there is no thread.
+//! Questions wait in a [`QuestionQueue`]. One thread at a time asks the first of them, because waiting for a person
+//! would block an executor's thread. The thread ends when the queue is empty.
 
 use crate::close_signal::{Closer, close_signal};
 use crate::{Options, ask};
@@ -11,8 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Asks on the controlling terminal. There is one, so questions that come together are asked one after the other, in the
-/// order they came. Dropping the future takes the question off the screen, or out of the queue; closing it says why.
+/// Asks on the controlling terminal. The terminal shows one question at a time, in the order of asking. Dropping the
+/// future removes its question from the screen or from the queue. Closing the question shows the reason.
 ///
 /// ```no_run
 /// use askuser::Asker;
@@ -27,14 +27,14 @@ use std::thread;
 /// # }
 /// ```
 ///
-/// Dropping the last clone waits until the terminal is given back, so that a program may end right after an answer.
+/// Dropping the last clone waits until the terminal is restored, so that a program may end right after an answer.
 #[derive(Clone, Debug)]
 pub struct TerminalAsker {
     queue: QuestionQueue,
     _restored: Arc<WaitUntilRestored>,
 }
 
-/// Waits for the thread that asks to be done with the terminal.
+/// Waits on drop until the asking thread has restored the terminal.
 #[derive(Debug)]
 struct WaitUntilRestored(Arc<Prompts>);
 
@@ -46,7 +46,7 @@ impl Drop for WaitUntilRestored {
 }
 
 impl TerminalAsker {
-    /// An asker with these options.
+    /// Creates an asker with these options.
     pub fn new(options: Options) -> TerminalAsker {
         let prompts = Arc::new(Prompts { options, state: Mutex::default(), idle: Condvar::new() });
         let restored = Arc::new(WaitUntilRestored(prompts.clone()));
@@ -79,7 +79,7 @@ impl Asker for TerminalAsker {
 struct Prompts {
     options: Options,
     state: Mutex<State>,
-    /// Notified when the thread that asks ends.
+    /// The condition variable that is notified when the asking thread ends.
     idle: Condvar,
 }
 
@@ -87,7 +87,7 @@ struct Prompts {
 struct State {
     /// Whether a thread is asking.
     running: bool,
-    /// The question on the screen, and what closes it.
+    /// The question on the screen, with the closer of its prompt. `None` while no prompt is shown.
     shown: Option<(Arc<Request>, Closer)>,
 }
 
@@ -117,7 +117,7 @@ impl Prompts {
         }
     }
 
-    /// Asks the waiting questions one after the other.
+    /// Asks the waiting questions one after the other, and returns when none is left.
     fn run(&self, queue: &QuestionQueue) {
         loop {
             let mut state = self.state();
@@ -138,13 +138,13 @@ impl Prompts {
                 }
             };
             drop(state);
-            // An answer that is not waited for is refused, and the prompt says so.
+            // The queue refuses an answer without a waiting caller, and the prompt shows the refusal.
             let mut deliver = |delivery: Delivery| _ = queue.deliver(&request, delivery);
             let asked =
                 catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut deliver)));
             drop(self.take_closer(&request));
-            // Delivered, withdrawn and detached questions do not wait any more, so this does not affect them. Any other
-            // caller gets its result here.
+            // This does not affect questions that were delivered, withdrawn or detached. Any other caller gets its
+            // result here.
             let _ = match asked {
                 Ok(Ok(resolution)) => queue.answer(&request, resolution),
                 Ok(Err(error)) => queue.fail(&request, error),
@@ -154,7 +154,7 @@ impl Prompts {
     }
 }
 
-// The terminal of these tests is a device of Unix.
+// The tests use a device that exists only on Unix.
 #[cfg(all(test, unix))]
 #[path = "asker_tests.rs"]
 mod tests;

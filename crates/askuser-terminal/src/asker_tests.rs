@@ -8,7 +8,7 @@ use std::time::Duration;
 
 fn options() -> Options {
     let detected = Options::detect();
-    // A known background: these terminals reply to no question about it.
+    // The background is set, because these terminals do not reply to a query for it.
     let theme = crate::Theme { background: crate::Background::Dark, ..detected.theme };
     Options { key_delay: Duration::ZERO, flash: Duration::ZERO, theme, ..detected }
 }
@@ -21,7 +21,7 @@ fn poll(asking: &mut Asking<'_>) -> Poll<Result<Delivery, AskError>> {
     asking.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Waits for what comes of asking.
+/// Waits for the result of asking, and returns it.
 fn wait(mut asking: Asking<'_>) -> Result<Delivery, AskError> {
     loop {
         match poll(&mut asking) {
@@ -31,7 +31,7 @@ fn wait(mut asking: Asking<'_>) -> Result<Delivery, AskError> {
     }
 }
 
-/// Waits until the prompt has the terminal, and for its first frame.
+/// Waits until the prompt has the terminal, and until its first frame is shown.
 fn wait_until_shown() {
     while !TerminalAsker::is_busy() {
         thread::sleep(Duration::from_millis(5));
@@ -39,7 +39,7 @@ fn wait_until_shown() {
     thread::sleep(Duration::from_millis(500));
 }
 
-/// Sends a message to the process outside the terminal.
+/// Prints a message to the process outside the terminal.
 #[allow(clippy::print_stdout)]
 fn say(words: &str) {
     println!("SAID {words}\r");
@@ -57,7 +57,7 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
     }
     let name = "asker::tests::what_the_questions_are_about_stands_above_them_and_stays";
     let output = run(name, &[("keys", "\r"), ("Choose 1 to 4", "1\r")]);
-    // In the frame, then in the scrollback; in line mode once.
+    // The text is in the frame, then in the scrollback, and once in line mode.
     assert_eq!(output.matches("The plan:").count(), 3, "{output}");
     assert!(output.find("look") < output.find("Which database"), "{output}");
     assert!(!output.contains("\x1b[2J"), "{output}");
@@ -157,7 +157,7 @@ fn a_prompt_that_is_closed_from_elsewhere_says_why() {
 }
 
 impl TerminalAsker {
-    /// Whether a prompt still has the terminal.
+    /// Returns whether a prompt still has the terminal.
     fn is_busy() -> bool {
         crate::device::is_in_use()
     }
@@ -171,7 +171,7 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
             let request = request("1", set);
             let delivery = wait(asker.ask(&request)).expect("an outcome");
             say("storing");
-            // Long enough for a prompt in a hurry to show success.
+            // A prompt that did not wait for the store would show success in this time.
             thread::sleep(Duration::from_millis(300));
             say("stored");
             if stored {
@@ -194,7 +194,7 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
     assert!(output.contains("Not sent: Features: TypeScript"), "it can be copied: {output}");
 }
 
-/// Asks, and is told to end while the answer is handed over, and again later. It reports if it survives.
+/// Asks, and sends itself SIGHUP while the answer is delivered, and again later. It prints a message if it survives.
 fn hang_up_at_the_answer(ends_process: bool) {
     let hang_up = || signal_hook::low_level::raise(signal_hook::consts::SIGHUP).map_err(|error| error.to_string());
     let options = Options { ends_process, ..options() };

@@ -1,11 +1,11 @@
-//! Entry points for benchmarks. Not part of the public API.
+//! Entry points for benchmarks, which are not part of the public API.
 
 use crate::paint::Painter;
 use crate::view::{ColorDepth, LaidOut, PromptPhase, Role, Theme, View};
 use askuser::Prompt;
 use askuser::exact::Charset;
 
-/// Paints for a terminal of 80 × 24.
+/// A painter of prompts for a terminal of 80 × 24.
 pub struct Frames {
     painter: Painter,
     theme: Theme,
@@ -13,19 +13,19 @@ pub struct Frames {
 }
 
 impl Default for Frames {
-    /// In 256 colours.
+    /// Creates a painter in 256 colours.
     fn default() -> Frames {
         Frames::new(Theme { depth: ColorDepth::Ansi256, ..Theme::default() })
     }
 }
 
 impl Frames {
-    /// In the colours of a theme.
+    /// Creates a painter in the colours of a theme.
     pub fn new(theme: Theme) -> Frames {
         Frames { painter: Painter::new(Charset::Utf8), theme, laid_out: LaidOut::default() }
     }
 
-    /// Lays out a prompt and paints it over the previous frame, as the inline prompt does; returns the bytes to write.
+    /// Lays out a prompt and paints it over the previous frame, as the inline prompt does. Returns the bytes to write.
     pub fn paint(&mut self, prompt: &Prompt) -> Vec<u8> {
         let view = View::after(&mut self.laid_out, prompt, None, &self.theme, PromptPhase::Asking, (79, 23));
         self.painter.paint(&view.lines, view.columns, view.caret);

@@ -1,31 +1,32 @@
-//! Ends a prompt from another thread, and says why.
+//! Closes a prompt from another thread, with a reason.
 //!
-//! The prompt waits for its terminal and for the end of a pipe. The reason stands beside the pipe before the pipe ends, so
-//! the prompt finds it when it wakes up. Dropping the [`Closer`] without a reason detaches: the prompt goes without a word.
+//! The prompt waits for its terminal and for the end of a pipe. The reason is stored before the pipe ends, so the
+//! prompt finds it when it wakes up. Dropping the [`Closer`] without a reason detaches: the prompt disappears without a
+//! message.
 
 use askuser::store::Ending;
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The end that closes a prompt.
+/// The sending end of a close signal, which closes a prompt.
 #[derive(Debug)]
 pub struct Closer {
     why: Arc<Mutex<Option<Ending>>>,
-    // Its end wakes the prompt.
+    // Dropping the writer ends the pipe, which wakes the prompt.
     _pipe: PipeWriter,
 }
 
-/// The end that a prompt waits at.
+/// The receiving end of a close signal, on which a prompt waits.
 #[derive(Debug)]
 pub struct CloseSignal {
     why: Arc<Mutex<Option<Ending>>>,
     pub(crate) pipe: PipeReader,
 }
 
-/// Both ends.
+/// Creates both ends of a close signal.
 ///
 /// # Errors
-/// Where the system has no pipe left.
+/// If the system has no pipe left.
 pub fn close_signal() -> io::Result<(Closer, CloseSignal)> {
     let (pipe, writer) = io::pipe()?;
     let why = Arc::default();
@@ -33,19 +34,20 @@ pub fn close_signal() -> io::Result<(Closer, CloseSignal)> {
 }
 
 impl Closer {
-    /// Closes the prompt, which tells the person how the question ended.
+    /// Closes the prompt, which then shows how the question ended.
     pub fn close(self, ending: Ending) {
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
     }
 }
 
 impl CloseSignal {
-    /// Why the prompt was closed; `None` while it is not, or where the caller does not wait for the answer any more.
+    /// Returns the reason why the prompt was closed. `None` while the prompt is open, or if the closer was dropped
+    /// without a reason.
     pub(crate) fn why(&self) -> Option<Ending> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the prompt has been closed.
+    /// Returns whether the prompt has been closed.
     pub(crate) fn is_closed(&self) -> bool {
         Arc::strong_count(&self.why) == 1
     }

@@ -1,9 +1,9 @@
-//! The terminal for the length of a session: a scrollback that is written once, and one live region under it.
+//! The terminal for the duration of a session: a scrollback that is written once, and one live region below it.
 //!
-//! Printed lines are never touched again; the live region is repainted where it changed.
-//! The terminal is asked for its background after the first frame, and for the cursor's position after a resize. Output is
-//! buffered and written at once when the console waits, so that no partial frame is seen. Deliberately absent: the content,
-//! which is the caller's, and threads.
+//! Printed lines are never changed again. The live region is repainted where it changed. The terminal is queried for
+//! its background after the first frame, and for the cursor's position after a resize. Output is buffered and written
+//! when the console waits, so that no partial frame is visible. The content is the caller's. The console starts no
+//! threads.
 
 mod window;
 
@@ -22,8 +22,8 @@ use ratatui_core::text::Line;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The controlling terminal, taken over until it is dropped: printed lines go into the scrollback, a live region stays
-/// below them. The terminal is restored on drop, signal, suspend and panic.
+/// The controlling terminal, in use until the console is dropped. Printed lines go into the scrollback, and a live
+/// region stays below them. The terminal is restored on drop, signal, suspend and panic.
 ///
 /// ```no_run
 /// use askuser_terminal::text::Line;
@@ -45,15 +45,15 @@ pub struct Console {
     waker: Waker,
     options: Options,
     size: (u16, u16),
-    /// Whether the window has a title of ours.
+    /// Whether the console has set the window's title.
     is_titled: bool,
-    /// Whether the terminal is still to be asked for its background.
+    /// Whether the terminal's background still has to be queried.
     asks_background: bool,
-    /// Whether a live region is on the screen, which has to be erased before anything is printed.
+    /// Whether a live region is on the screen. It has to be erased before lines are printed.
     is_live: bool,
-    /// Whether the next write erases and repaints the live region, and is wrapped in a synchronized update.
+    /// Whether the next write erases and repaints the live region. Such a write is wrapped in a synchronized update.
     synchronize: bool,
-    /// The time when the last question was closed.
+    /// The time when the last question was closed; `None` without an earlier question.
     last_question: Option<Instant>,
 }
 
@@ -61,39 +61,40 @@ pub struct Console {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConsoleEvent {
-    /// There is input.
+    /// Input was read.
     Input,
     /// The timeout has passed.
     TimedOut,
-    /// The terminal was resized; the live region is gone and has to be set again.
+    /// The terminal was resized. The live region is erased and has to be set again.
     Resized,
-    /// The process was suspended and resumed; the live region is gone and has to be set again.
+    /// The process was suspended and resumed. The live region is erased and has to be set again.
     Resumed,
-    /// Another thread used a [`Waker`], or the terminal has told its background.
+    /// Another thread used a [`Waker`], or the terminal has reported its background.
     Woken,
-    /// This signal asks the process to end.
+    /// The process received this signal, which asks it to end.
     Signal(i32),
     /// The terminal was closed.
     Closed,
-    /// Ctrl-D on an empty line, in line mode; otherwise Ctrl-D is a key.
+    /// The person pressed Ctrl-D on an empty line in line mode. Outside of line mode, Ctrl-D is a key.
     EndOfInput,
 }
 
-/// Auto-wrap off, bracketed paste on, cursor visible: a program that was killed may have left it hidden.
+/// Switches auto-wrap off, bracketed paste on, and the cursor on. A program that was killed may have left the cursor
+/// hidden.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h\x1b[?25h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h\x1b[?25h";
 const WRAP: &[u8] = b"\x1b[?7h";
 const NO_WRAP: &[u8] = b"\x1b[?7l";
 const REPORT_FOCUS: &[u8] = b"\x1b[?1004h";
 const IGNORE_FOCUS: &[u8] = b"\x1b[?1004l";
-/// Synchronized update: terminals that support it show what is in between at once; others ignore it.
+/// Begins a synchronized update. Supporting terminals show all output up to its end at once. Other terminals ignore it.
 const BEGIN_SYNC: &[u8] = b"\x1b[?2026h";
 const END_SYNC: &[u8] = b"\x1b[?2026l";
-/// Written if the process panics: clears the live region from the cursor on and resets the modes.
+/// The bytes to write if the process panics. They clear the screen from the live region on and reset the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?2026l";
 
 impl Console {
-    /// Takes over the controlling terminal, even if the standard streams are redirected.
+    /// Opens the controlling terminal, even if the standard streams are redirected.
     ///
     /// # Errors
     /// If there is no terminal, or another prompt of this process uses it.
@@ -115,7 +116,7 @@ impl Console {
             last_question: None,
         };
         if options.presentation == Presentation::Screen {
-            // Keep what is on the current line before the cursor. A program that was killed may have left rows below.
+            // The text before the cursor on the current line stays. A program that was killed may have left rows below.
             console.painter.raw(b"\x1b[K\r\n");
             console.painter.raw(CLEAR_BELOW);
         }
@@ -123,30 +124,31 @@ impl Console {
         Ok(console)
     }
 
-    /// Columns and rows, never zero.
+    /// Returns the number of columns and rows, which are never zero.
     pub fn size(&self) -> (u16, u16) {
         self.size
     }
 
-    /// The presentation. In line mode there is no live region.
+    /// Returns the presentation. Line mode has no live region.
     pub fn presentation(&self) -> Presentation {
         self.options.presentation
     }
 
-    /// The terminal's background, once it has told it. It is asked after the first frame, if the theme does not know it.
+    /// Returns the terminal's background; `None` until the terminal has reported it. The terminal is queried after the
+    /// first frame if the theme does not set the background.
     pub fn background(&self) -> Option<Background> {
         self.device.background()
     }
 
-    /// A handle that wakes [`Console::wait`] from other threads.
+    /// Returns a handle that wakes [`Console::wait`] from other threads.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
     // ---- showing ----
 
-    /// Prints lines into the scrollback, above the live region. Long lines are wrapped by the terminal, so that they are
-    /// copied as one line.
+    /// Prints lines into the scrollback, above the live region. The terminal wraps long lines, so that a person copies
+    /// them as one line.
     pub fn print(&mut self, lines: &[Line<'_>]) {
         if lines.is_empty() {
             return;
@@ -164,13 +166,14 @@ impl Console {
         }
     }
 
-    /// Prints a prompt such as `> ` without a line end, in line mode.
+    /// Prints a prompt such as `> ` without a line end, for line mode.
     pub fn print_prompt(&mut self, words: &str) {
         let words = encode(&sanitize::line(words), self.options.theme.charset);
         self.painter.raw(&words);
     }
 
-    /// Replaces the live region by these lines. If they do not all fit, the last ones are shown. Line mode ignores it.
+    /// Replaces the live region by these lines. If not all lines fit, the last ones are shown. In line mode this has no
+    /// effect.
     pub fn set_live(&mut self, lines: &[Line<'_>], caret: Option<Position>) {
         if self.options.presentation == Presentation::Line {
             return;
@@ -185,7 +188,7 @@ impl Console {
         self.is_live = true;
     }
 
-    /// Erases the live region; the next one is painted as a whole.
+    /// Erases the live region. The next live region is painted as a whole.
     pub fn clear_live(&mut self) {
         if self.is_live {
             self.painter.erase();
@@ -194,7 +197,7 @@ impl Console {
         }
     }
 
-    /// Clears the screen, so that what another prompt has left does not stand above the live region.
+    /// Clears the screen, so that the output of another prompt does not stand above the live region.
     pub fn clear_screen(&mut self) {
         if self.options.presentation == Presentation::Screen {
             self.clear_live();
@@ -225,8 +228,8 @@ impl Console {
 
     // ---- waiting ----
 
-    /// Flushes, then waits for an event, for ever if there is no timeout. Appends what was typed to `inputs`. Ctrl-Z suspends
-    /// the process and is not reported as input.
+    /// Flushes the output, then waits for an event. Waits without limit if there is no timeout. Appends the input to
+    /// `inputs`. Ctrl-Z suspends the process and is not reported as input.
     ///
     /// # Errors
     /// If the terminal cannot be read or written.
@@ -272,12 +275,12 @@ impl Console {
                 self.print(&[Line::raw(words)]);
                 ConsoleEvent::Woken
             }
-            // A console without a question cannot be closed.
+            // A console without a question has no prompt to close.
             DeviceEvent::Woken | DeviceEvent::CloseRequested(_) => ConsoleEvent::Woken,
         })
     }
 
-    /// Takes all input typed so far without waiting. In line mode this includes an unfinished line, which the terminal then
+    /// Reads all pending input without waiting. In line mode this includes an unfinished line, which the terminal then
     /// no longer edits.
     ///
     /// # Errors
@@ -288,9 +291,9 @@ impl Console {
 
     // ---- giving the terminal away for a while ----
 
-    /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
-    /// was typed before the question cannot answer it and is appended to `type_ahead`. `close` ends it from elsewhere. The
-    /// answer is handed to `deliver` before success is shown.
+    /// Asks in place of the live region, as [`ask`](crate::ask()) does. The answers stay in the scrollback. Input typed
+    /// before the question cannot answer it and is appended to `type_ahead`. `close` closes the prompt from elsewhere.
+    /// `deliver` receives the answer before the prompt shows success.
     ///
     /// # Errors
     /// If the person interrupts, a signal ends the prompt, the question is withdrawn, or the terminal fails.
@@ -305,7 +308,7 @@ impl Console {
         let failed = surface("the terminal failed");
         self.leave().map_err(&failed)?;
         self.device.drain_input(type_ahead).map_err(&failed)?;
-        // A wake during the question is noticed when the question is over.
+        // A wake during the question is reported when the question is over.
         let wake_pipe = self.device.watch(close.map(WakeSource::Close));
         let keyboard = Keyboard::InUse(self.last_question.map(|asked| asked.elapsed()));
         let options = Options { presentation: self.options.presentation, ..options.clone() };
@@ -352,7 +355,7 @@ impl Console {
         Ok(())
     }
 
-    /// Sets the modes that painting needs.
+    /// Sets the terminal modes that painting needs.
     fn enter(&mut self) {
         if self.options.presentation == Presentation::Screen {
             self.painter.raw(ENTER);
@@ -362,7 +365,7 @@ impl Console {
         }
     }
 
-    /// Erases the live region and resets the modes.
+    /// Erases the live region and resets the terminal modes.
     fn leave(&mut self) -> io::Result<()> {
         if self.options.presentation == Presentation::Screen {
             self.clear_live();
@@ -374,7 +377,7 @@ impl Console {
         self.flush()
     }
 
-    /// Another program may have written to the screen: start over from where the cursor is.
+    /// Begins a new screen at the cursor. Another program may have written to the screen.
     fn reset_screen(&mut self) {
         self.size = self.device.size();
         if self.options.presentation == Presentation::Screen {
@@ -410,14 +413,14 @@ fn painter(options: &Options) -> Painter {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        // In a panic the hook has restored the terminal already, and the message is where the live region was.
+        // After a panic, the hook has already restored the terminal, and the message stands where the live region was.
         if self.device.is_in_use() && !std::thread::panicking() {
             let _ = self.restore();
         }
     }
 }
 
-// The terminal of these tests is a device of Unix.
+// The tests use a device that exists only on Unix.
 #[cfg(all(test, unix))]
 #[path = "console_tests.rs"]
 mod tests;

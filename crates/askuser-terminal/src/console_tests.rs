@@ -20,7 +20,7 @@ fn options() -> Options {
     options
 }
 
-/// The final screen after this output, from its first non-empty row.
+/// Returns the final screen after this output, from its first non-empty row.
 fn screen(output: &str) -> String {
     let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
     let mut parser = vt100::Parser::new(size(24), size(80), 0);
@@ -28,7 +28,7 @@ fn screen(output: &str) -> String {
     parser.screen().contents()
 }
 
-/// Waits until something is typed.
+/// Waits for input and returns it.
 fn typed(console: &mut Console) -> Vec<TerminalInput> {
     let mut inputs = Vec::new();
     while console.wait(None, &mut inputs).expect("a terminal") != ConsoleEvent::Input {}
@@ -91,7 +91,7 @@ fn a_question_can_be_withdrawn_and_the_console_goes_on() {
         let waker = console.waker();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(500));
-            // A call during a question is not lost, and does not end it.
+            // A wake during a question is not lost, and does not end the question.
             waker.wake();
             std::thread::sleep(Duration::from_millis(200));
             drop(closer);
@@ -184,7 +184,7 @@ fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
         let mut console = open();
         console.set_live(&[Line::raw("READY")], None);
         console.flush().unwrap();
-        // Long enough to be typed.
+        // The pause leaves time for typing.
         std::thread::sleep(Duration::from_millis(500));
         let mut before = Vec::new();
         let outcome = console

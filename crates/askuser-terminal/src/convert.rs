@@ -1,11 +1,11 @@
-//! Input from crossterm, for programs that already read the terminal with it.
+//! Converts input from crossterm, for programs that already read the terminal with it.
 
 use askuser::{Key, KeyCode, Mods};
 use crossterm::event::{Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::decode::{Focus, TerminalInput};
 
-/// Converts a crossterm event; `None` for events that a prompt does not use.
+/// Converts a crossterm event. Returns `None` for events that a prompt does not use.
 ///
 /// ```
 /// use askuser::KeyCode;

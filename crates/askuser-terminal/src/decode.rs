@@ -1,10 +1,10 @@
-//! Terminal input, from bytes to keys and pastes.
+//! Decodes terminal input from bytes to keys and pastes.
 //!
-//! A state machine that takes one byte at a time, so it does not matter how reads split the stream. Sequences that are no
-//! keys of ours (mouse reports, replies, function keys) are dropped as a whole, in seven and in eight bits: an unknown sequence
-//! never turns into typed characters. Replies are read where they were asked for (`replies`). Memory is bounded. There is no clock here: the
-//! caller decides when a lone escape byte has waited long enough and calls [`Decoder::flush`], or takes it for the Esc key
-//! at once.
+//! The decoder is a state machine that takes one byte at a time. It therefore does not matter how reads split the
+//! stream. Sequences that are not supported keys (mouse reports, replies, function keys) are dropped as a whole, in
+//! seven and eight bits. An unknown sequence never becomes typed characters. Replies are read only after a request
+//! (`replies`). Memory is bounded. The decoder has no clock. The caller calls [`Decoder::flush`] once a lone escape
+//! byte has waited long enough, or takes the byte for the Esc key at once.
 
 mod keys;
 pub(crate) mod replies;
@@ -20,18 +20,18 @@ use strings::{Form, Origin};
 pub enum TerminalInput {
     /// A key was pressed.
     Key(Key),
-    /// Text was pasted. It is what the terminal sent, line ends (often `\r`) and control characters included.
+    /// Text was pasted. The text is unchanged, with line ends (often `\r`) and control characters.
     Paste(String),
-    /// The window gained or lost the focus; sent only if focus events are switched on.
+    /// The window gained or lost the focus. The terminal reports this only if focus events are switched on.
     Focus(Focus),
 }
 
 /// A change of the window's focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
-    /// The terminal has the keyboard.
+    /// The terminal now has the keyboard.
     Gained,
-    /// Another window has the keyboard.
+    /// Another window now has the keyboard.
     Lost,
 }
 
@@ -50,18 +50,20 @@ pub enum Focus {
 #[derive(Debug, Default)]
 pub struct Decoder {
     state: State,
-    /// Parameters of the sequence being read, at most [`MAX_PARAM_BYTES`] bytes.
+    /// The parameters of the sequence being read, at most [`MAX_PARAM_BYTES`] bytes.
     params: Vec<u8>,
     /// The pasted text so far, at most [`MAX_PASTE_BYTES`] bytes.
     paste: Vec<u8>,
     pub(crate) replies: Replies,
-    /// The decoded input not handed over yet.
+    /// The decoded input that the caller has not received yet.
     out: Vec<TerminalInput>,
 }
 
-/// Key sequences have at most some thirty bytes; longer sequences are dropped.
+/// The longest sequence that is read, in bytes. Key sequences have at most some thirty bytes, and longer ones are
+/// dropped.
 const MAX_PARAM_BYTES: usize = 64;
-/// Far more than a prompt accepts; the rest of a longer paste is dropped.
+/// The longest paste that is read, in bytes. The limit is far above the size that a prompt accepts, and the rest of a
+/// longer paste is dropped.
 const MAX_PASTE_BYTES: usize = 1 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
@@ -75,23 +77,24 @@ const SUB: u8 = 0x1a;
 enum State {
     #[default]
     Ground,
-    /// Inside a multi-byte character.
+    /// The decoder is inside a multi-byte character.
     Utf8 { bytes: [u8; 4], have: u8, need: u8, lead: Lead },
-    /// After ESC, or after ESC ESC.
+    /// The decoder is after ESC, or after ESC ESC if `lead` is [`Lead::Escape`].
     Escape { lead: Lead },
-    /// After an ESC that was taken for the Esc key at once.
+    /// The decoder is after an ESC that was taken for the Esc key at once.
     TakenEscape,
-    /// Inside `ESC [ …`, `ESC O …`.
+    /// The decoder is inside `ESC [ …` or `ESC O …`.
     Sequence { kind: Kind, lead: Lead },
-    /// Inside a control string (OSC, DCS, APC, PM, SOS), behind its byte `last`. Its first bytes are in `params`.
+    /// The decoder is inside a control string (OSC, DCS, APC, PM, SOS). `last` is the last byte read. The first bytes
+    /// are in `params`.
     ControlString { form: Form, last: u8, origin: Origin },
-    /// This many more bytes belong to a report and are dropped.
+    /// The decoder is inside a report. This many more bytes belong to the report and are dropped.
     Skip { left: u8 },
-    /// Inside a bracketed paste, with this many bytes of its end marker matched.
+    /// The decoder is inside a bracketed paste, and has matched this many bytes of its end marker.
     Paste { matched: usize },
 }
 
-/// A preceding escape byte: Alt if a key follows, otherwise the Esc key.
+/// A preceding escape byte. It means Alt if a key follows, and the Esc key otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     None,
@@ -105,11 +108,11 @@ enum Kind {
 }
 
 impl Decoder {
-    /// Takes the next bytes and appends the inputs they complete to `out`.
+    /// Decodes the next bytes and appends the completed inputs to `out`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<TerminalInput>) {
         let mut rest = bytes;
         while let [byte, tail @ ..] = rest {
-            // Pastes are long: take all up to the next escape byte at once.
+            // Pastes are long, so all bytes up to the next escape byte are taken at once.
             if self.state == (State::Paste { matched: 0 }) {
                 let plain = rest.iter().position(|&b| b == ESC).unwrap_or(rest.len());
                 self.keep_pasted(&rest[..plain]);
@@ -126,8 +129,10 @@ impl Decoder {
         out.append(&mut self.out);
     }
 
-    /// Whether the decoder holds an unfinished sequence, so that [`Decoder::flush`] is due after a pause. An unfinished
-    /// paste does not count, unless it ends with Ctrl-C: its end marker may be lost, and the person wants to interrupt.
+    /// Returns whether the decoder holds an unfinished sequence, so that [`Decoder::flush`] is due after a pause.
+    ///
+    /// An unfinished paste does not count, unless it ends with Ctrl-C. Its end marker may be lost, and the person wants
+    /// to interrupt.
     pub fn is_waiting(&self) -> bool {
         match self.state {
             State::Ground => false,
@@ -137,14 +142,14 @@ impl Decoder {
         }
     }
 
-    /// Whether the decoder is inside a requested reply. A reply in parts must not become typed text, so
+    /// Returns whether the decoder is inside a requested reply. A reply in parts must not become typed text, so
     /// [`Decoder::flush`] is due only after a long pause.
     pub(crate) fn is_in_reply(&self) -> bool {
         matches!(self.state, State::ControlString { origin: Origin::Reply, .. }) && self.replies.expect_string()
     }
 
-    /// Handles a pause in the input: a lone escape byte was the Esc key, and other unfinished sequences are dropped. An
-    /// unfinished paste continues, unless it ends with Ctrl-C.
+    /// Handles a pause in the input. A lone escape byte becomes the Esc key, and other unfinished sequences are
+    /// dropped. An unfinished paste continues, unless it ends with Ctrl-C.
     pub fn flush(&mut self, out: &mut Vec<TerminalInput>) {
         match self.state {
             State::Ground => return,
@@ -164,8 +169,8 @@ impl Decoder {
         out.append(&mut self.out);
     }
 
-    /// Takes a lone escape byte as the Esc key at once. If the rest of an arrow key follows soon, it is still read as a
-    /// key and types no text.
+    /// Takes a lone escape byte as the Esc key at once. The rest of an arrow key that follows soon is still read as a
+    /// key and not as text.
     pub(crate) fn take_escape(&mut self, out: &mut Vec<TerminalInput>) {
         if let State::Escape { lead } = self.state {
             self.emit_esc(lead);
@@ -175,7 +180,7 @@ impl Decoder {
         }
     }
 
-    /// Drops what is unfinished, unless it may be a reply: its other half must not end up as typed text.
+    /// Drops an unfinished sequence, unless a reply is due. The second half of a reply must not become typed text.
     pub(crate) fn restart(&mut self) {
         if !self.replies.are_due() {
             self.state = State::Ground;
@@ -190,7 +195,7 @@ impl Decoder {
             State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead),
             State::Escape { lead } => self.after_escape(byte, lead),
             State::TakenEscape if matches!(byte, b'[' | b'O') => self.after_escape(byte, Lead::None),
-            // Any other key is separate: the user has seen the effect of Esc and may press it at once.
+            // Any other key is separate. The user has seen the effect of Esc and may press the key at once.
             State::TakenEscape => {
                 self.state = State::Ground;
                 self.step(byte);
@@ -204,7 +209,7 @@ impl Decoder {
         }
     }
 
-    /// Begins the sequence of an 8-bit control character, if it begins one.
+    /// Begins the sequence of an 8-bit control character. Other characters have no effect.
     fn after_c1(&mut self, c1: u8, form: Form, lead: Lead) {
         match c1 - 0x40 {
             b'[' => self.begin_sequence(Kind::Csi, lead),
@@ -222,7 +227,7 @@ impl Decoder {
         self.state = State::Sequence { kind, lead };
     }
 
-    /// A byte outside of sequences.
+    /// Handles a byte outside of sequences.
     fn plain_byte(&mut self, byte: u8, lead: Lead) {
         self.state = State::Ground;
         let need = match byte {
@@ -242,7 +247,7 @@ impl Decoder {
             0xc2..=0xdf => 2,
             0xe0..=0xef => 3,
             0xf0..=0xf4 => 4,
-            // Not UTF-8.
+            // The byte is not UTF-8.
             _ => return,
         };
         self.state = State::Utf8 { bytes: [byte, 0, 0, 0], have: 1, need, lead };
@@ -276,7 +281,7 @@ impl Decoder {
             b'O' => return self.begin_sequence(Kind::Ss3, lead),
             _ => {}
         }
-        // ESC ESC before anything but a sequence: the first was the Esc key.
+        // ESC ESC before another byte than a sequence's: the first was the Esc key.
         self.emit_esc(lead);
         match byte {
             ESC => self.state = State::Escape { lead: Lead::Escape },
@@ -288,7 +293,7 @@ impl Decoder {
     fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead) {
         let is_csi = kind == Kind::Csi;
         match byte {
-            // In rxvt `$` ends a key with Shift; elsewhere it is an intermediate byte.
+            // In rxvt `$` ends a key with Shift. In other terminals it is an intermediate byte.
             b'$' if is_csi && !self.params.is_empty() && self.params.iter().all(u8::is_ascii_digit) => {
                 self.finish(byte, kind, lead);
             }
@@ -311,7 +316,7 @@ impl Decoder {
                 self.out.push(TerminalInput::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
             }
             0x40..=0x7e => self.finish(byte, kind, lead),
-            // Invalid here: the sequence is dropped, the byte is not.
+            // The byte is invalid in a sequence. The sequence is dropped, but the byte is read.
             _ => {
                 self.emit_esc(lead);
                 self.state = State::Ground;
@@ -353,7 +358,7 @@ impl Decoder {
         self.out.push(TerminalInput::Key(key.into()));
     }
 
-    /// The preceding escape byte, if any, was the Esc key.
+    /// Emits the Esc key for a preceding escape byte.
     fn emit_esc(&mut self, lead: Lead) {
         if lead == Lead::Escape {
             self.key(KeyCode::Esc);
@@ -363,7 +368,7 @@ impl Decoder {
     fn in_paste(&mut self, byte: u8, matched: usize) {
         if byte != PASTE_END[matched] {
             self.keep_pasted(&PASTE_END[..matched]);
-            // The marker has only one escape byte, its first, so a failed match can only restart here.
+            // The marker has only one escape byte, its first, so a failed match can restart only here.
             let restart = byte == ESC;
             if !restart {
                 self.keep_pasted(&[byte]);

@@ -297,7 +297,7 @@ fn a_huge_paste_is_cut_at_a_character() {
     assert_eq!(out, [TerminalInput::Paste("漢".repeat(MAX_PASTE_BYTES / 3))]);
 }
 
-/// Bytes as they could come: arbitrary ones, and pieces of sequences in any order.
+/// Generates input bytes: arbitrary ones, and parts of sequences in any order.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         2 => prop::collection::vec(any::<u8>(), 0..6),
@@ -348,7 +348,7 @@ proptest! {
 
     #[test]
     fn a_csi_sequence_of_any_kind_types_nothing(params in "[0-9;:<=>?]{0,80}", end in b'@'..=b'~') {
-        // The two that go on behind their end are in the table above.
+        // The test above covers the two sequences that continue after their final byte.
         prop_assume!(!(params.is_empty() && (end == b'M' || end == b'[')) && !(params == "200" && end == b'~'));
         prop_assume!(end != b'u' && !params.starts_with("27;"));
         let bytes = [b"\x1b[", params.as_bytes(), &[end], b"x"].concat();
@@ -370,7 +370,7 @@ fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed
             let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
             decoder.replies.expect_background();
             decoder.feed(&reply.as_bytes()[..split], &mut inputs);
-            // The device flushes only what is waiting.
+            // The device flushes only a decoder that is waiting.
             if split > 1 && decoder.is_waiting() {
                 panic!("{reply:?} would be cut at {split}");
             }
@@ -396,7 +396,7 @@ fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
     decoder.feed(b"\x1b[?62;22;52c", &mut inputs);
     assert!(!decoder.replies.are_due());
     assert_eq!(inputs, [TerminalInput::Key(KeyCode::Char('x').into())]);
-    // One that comes late is still read.
+    // A late reply is still read.
     decoder.feed(b"\x1b]11;rgb:0/0/0\x07", &mut inputs);
     assert_eq!((decoder.replies.take_background(), inputs.len()), (Some(Background::Told([0; 3])), 1));
 }
@@ -406,7 +406,7 @@ fn the_cursors_rows_are_those_of_the_last_replies_and_are_never_typed() {
     let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
     decoder.feed(b"\x1b[7;1R", &mut inputs);
     assert_eq!(decoder.replies.take_cursor_rows(1), None);
-    // One that was late, then two.
+    // One query had a late reply, and two more queries follow.
     decoder.replies.expect_cursor(1);
     decoder.replies.expect_cursor(2);
     decoder.feed(b"\x1b[5;10R\x1b[6;10R", &mut inputs);
@@ -473,9 +473,9 @@ fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_be
     let keys = |codes: &[KeyCode]| codes.iter().map(|code| TerminalInput::Key((*code).into())).collect::<Vec<_>>();
     assert_eq!(heard(b"\x03").0, [TerminalInput::Key(Key::ctrl('c'))]);
     assert_eq!(heard(b"\x1b[B\r").0, keys(&[KeyCode::Down, KeyCode::Enter]));
-    // These may belong to the reply; so Enter is not taken for a word on them.
+    // These bytes may belong to the reply, so Enter does not confirm them as typed text.
     assert_eq!(heard(b"4ab\r4\r").0, []);
-    // The first byte that cannot belong to it ends the long wait for the rest.
+    // The first byte that cannot belong to the reply ends the long wait for its rest.
     let (mut inputs, mut decoder) = heard(b"j\r");
     assert!(inputs.is_empty() && decoder.is_waiting() && !decoder.is_in_reply());
     decoder.flush(&mut inputs);
@@ -483,7 +483,7 @@ fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_be
     assert_eq!(inputs, keys(&[KeyCode::Char('j'), KeyCode::Enter]));
 }
 
-/// Replies that contain text which would answer a question, in every form. None ends before its last bytes.
+/// Replies with text that would answer a question, in every form. No reply ends before its last bytes.
 const TALKATIVE: [&[u8]; 9] = [
     b"\x1b]l1\n2\r\x1b\\",
     b"\x1b]11;rgb:0/0\n1\r\x07",
@@ -528,7 +528,7 @@ fn a_reply_in_eight_bits_is_read_as_the_one_in_seven() {
         assert_eq!((decoder.replies.take_background(), inputs), (Some(Background::Told([255; 3])), vec![]));
         assert!(!decoder.replies.are_due());
     }
-    // And so are keys.
+    // Keys in eight bits are decoded, too.
     check(b"\x9bA\x8fB\xc2\x9b3~", &[key(KeyCode::Up), key(KeyCode::Down), key(KeyCode::Delete)]);
 }
 

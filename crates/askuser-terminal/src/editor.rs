@@ -1,4 +1,4 @@
-//! The external editor and pager: a text goes out in a private file. From the editor it comes back changed.
+//! The external editor and pager. A private file holds the text, and the editor may change it.
 
 use askuser_sys::programs;
 use std::fs::{self, OpenOptions};
@@ -6,10 +6,11 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Opens `$VISUAL`, or `$EDITOR`, or else [`FALLBACK_EDITOR`] on a text, and waits until it is closed.
+/// Opens an editor on a text, and waits until the editor is closed. The editor is `$VISUAL`, `$EDITOR`, or
+/// [`FALLBACK_EDITOR`].
 ///
-/// The editor runs on the controlling terminal, even if the standard streams are redirected. Give the terminal
-/// back before: leave raw mode and the alternate screen (`ratatui::restore()`), and set them up again afterwards.
+/// The editor runs on the controlling terminal, even if the standard streams are redirected. Before the call, leave raw
+/// mode and the alternate screen (`ratatui::restore()`). Set them up again afterwards.
 ///
 /// ```no_run
 /// use askuser_terminal::open_editor;
@@ -23,8 +24,8 @@ use std::process::{Command, Stdio};
 /// ```
 ///
 /// # Errors
-/// If the file cannot be written or read, the editor cannot be started, or it reports failure. What it has saved by then is
-/// left where it is, and the error says where.
+/// If the file cannot be written or read, the editor cannot be started, or the editor reports failure. A text that the
+/// editor has saved stays in its file, and the error contains the path.
 pub fn open_editor(text: &str) -> io::Result<EditedText> {
     let file = DraftFile::create(text)?;
     let editor = chosen(&["VISUAL", "EDITOR"]).unwrap_or_else(|| FALLBACK_EDITOR.to_owned());
@@ -45,7 +46,7 @@ pub fn open_editor(text: &str) -> io::Result<EditedText> {
     }))
 }
 
-/// Opens `$PAGER` on a text, or else `less` or `more`, and waits until it is closed.
+/// Opens a pager on a text, and waits until the pager is closed. The pager is `$PAGER`, `less`, or `more`.
 pub(crate) fn open_pager(text: &str) -> io::Result<()> {
     let file = DraftFile::create(text)?;
     let pager = chosen(&["PAGER"]);
@@ -57,22 +58,22 @@ pub(crate) fn open_pager(text: &str) -> io::Result<()> {
     }
 }
 
-/// `less` where it is installed.
+/// The pager without `$PAGER`. On Unix it is `less` if that is installed.
 const FALLBACK_PAGER: &str = if cfg!(windows) { "more" } else { "$(command -v less || echo more)" };
 
-/// The first of these variables that is set.
+/// Returns the value of the first of these variables that is set and not blank; `None` if there is none.
 fn chosen(variables: &[&str]) -> Option<String> {
     variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }
 
-/// Far more than any text field takes.
+/// The size limit for a saved file, in bytes. It is far above the limit of any text field.
 const MAX_SAVED: u64 = 1 << 20;
 
-/// The file's current content, ours or the editor's replacement. Links are not followed.
+/// Reads the file's current content. An editor may have replaced the file. Links are not followed.
 fn read_saved(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
-    // A pipe is not waited for.
+    // Opening a pipe must not block.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
     if fs::symlink_metadata(path)?.is_symlink() {
@@ -89,7 +90,7 @@ fn read_saved(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// A text that was edited in an external editor. Its file is removed when this is dropped.
+/// A text that was edited in an external editor. Dropping it removes the file.
 #[derive(Debug)]
 pub struct EditedText {
     text: String,
@@ -97,21 +98,22 @@ pub struct EditedText {
 }
 
 impl EditedText {
-    /// The text without the line ends that editors put at the end of a file.
+    /// Returns the text without the line ends that editors add at the end of a file.
     pub fn text(&self) -> &str {
         self.text.trim_end_matches(['\r', '\n'])
     }
 
-    /// Leaves the file where it is, so that a text that cannot be used is not lost.
+    /// Keeps the file and returns its path, so that a text that cannot be used is not lost.
     pub fn keep(self) -> PathBuf {
         self.file.keep()
     }
 }
 
-/// The editor where neither `VISUAL` nor `EDITOR` is set.
+/// The editor that is used if neither `VISUAL` nor `EDITOR` is set.
 pub const FALLBACK_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
-/// The program is a shell command line, as for git. It gets the terminal even if our streams are redirected.
+/// Builds the command that runs the program on the file. The program is a shell command line, as in git. It gets the
+/// terminal, even if the standard streams are redirected.
 #[cfg(unix)]
 fn command(program: &str, file: &Path) -> io::Result<Command> {
     let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
@@ -121,7 +123,8 @@ fn command(program: &str, file: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// By `cmd`, which finds scripts (`code --wait`) too, and takes what stands between the outermost quotes as it is.
+/// Builds the command that runs the program on the file. `cmd` also finds scripts (`code --wait`), and passes the text
+/// between the outermost quotes unchanged.
 #[cfg(windows)]
 fn command(program: &str, file: &Path) -> io::Result<Command> {
     let mut command = programs::command("cmd")?;
@@ -130,7 +133,7 @@ fn command(program: &str, file: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A file that only this user can read, removed when dropped.
+/// A file that only this user can read. Dropping it removes the file.
 #[derive(Debug)]
 struct DraftFile(PathBuf);
 

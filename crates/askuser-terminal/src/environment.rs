@@ -1,5 +1,5 @@
-//! Facts about the terminal from environment variables. The terminal itself is not queried: a reply may be slow or
-//! missing.
+//! Detects the terminal's abilities from environment variables. The terminal itself is not queried, because a reply may
+//! be slow or missing.
 
 use crate::ask::Options;
 use crate::view::{Background, ColorDepth, Confirm, PromptStyle, Signs, Theme};
@@ -7,17 +7,17 @@ use askuser::exact::Charset;
 use askuser::prompt::{PromptOptions, Trigger};
 use std::time::Duration;
 
-/// The presentation of a prompt.
+/// The presentation of a prompt, on the screen or as lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presentation {
-    /// Drawn inline, with a cursor to move.
+    /// The prompt is drawn inline, with a movable cursor.
     #[default]
     Screen,
-    /// Line by line: for screen readers, dumb terminals and logs.
+    /// The prompt is written line by line, for screen readers, dumb terminals and logs.
     Line,
 }
 
-/// A text as bytes for the terminal; characters it cannot show become question marks.
+/// Encodes a text for the terminal. Characters outside the charset become question marks.
 pub(crate) fn encode(text: &str, charset: Charset) -> Vec<u8> {
     match charset {
         Charset::Utf8 => text.as_bytes().to_vec(),
@@ -26,12 +26,12 @@ pub(crate) fn encode(text: &str, charset: Charset) -> Vec<u8> {
 }
 
 impl Options {
-    /// Options for the terminal this process runs in, according to its environment variables.
+    /// Returns the options for the terminal of this process, according to its environment variables.
     pub fn detect() -> Options {
         Options::from_variables(|name| std::env::var(name).ok())
     }
 
-    /// Options for a terminal, according to the environment variables that `get` gives.
+    /// Returns the options for a terminal, according to the environment variables that `get` returns.
     ///
     /// ```
     /// use askuser_terminal::{ColorDepth, Options, Presentation};
@@ -90,7 +90,8 @@ fn depth(term: &str, get: impl Fn(&str) -> Option<String>) -> ColorDepth {
     }
 }
 
-/// `COLORFGBG` is `foreground;background` (or with something in between), in the numbers of the sixteen colours.
+/// Returns the background according to `COLORFGBG`. Its value is `foreground;background`, sometimes with a part in
+/// between. The numbers are those of the sixteen colours.
 fn background(get: impl Fn(&str) -> Option<String>) -> Background {
     let value = get("COLORFGBG").unwrap_or_default();
     match value.rsplit(';').next().and_then(|number| number.parse::<u8>().ok()) {
@@ -100,7 +101,7 @@ fn background(get: impl Fn(&str) -> Option<String>) -> Background {
     }
 }
 
-/// UTF-8 unless the locale names another charset.
+/// Returns the charset of the locale, which is UTF-8 unless the locale names another one.
 fn charset(get: impl Fn(&str) -> Option<String>) -> Charset {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| get(name)).unwrap_or_default();
     let charset = locale.split_once('.').map(|(_, charset)| charset.to_ascii_lowercase());

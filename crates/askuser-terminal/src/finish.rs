@@ -1,4 +1,4 @@
-//! The end of a prompt, drawn or as lines: the answer is handed over, a draft saved, and closing output chosen.
+//! Ends a prompt, drawn or as lines: delivers the answer, saves a draft, and chooses the closing output.
 
 use crate::ask::{Deliver, surface};
 use crate::kept_question::KeptQuestion;
@@ -12,22 +12,22 @@ use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The interval at which a prompt checks whether its wait for the caller is over.
+/// The interval at which a prompt checks whether to stop waiting until its answer is stored.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The end of a prompt's loop.
+/// The result of a prompt's loop.
 pub(crate) type End = Result<Outcome, AskError>;
 
-/// The output that stays on the screen.
+/// The output that stays on the screen after a prompt.
 pub(crate) enum ClosingOutput {
-    /// The outcome, which is stored.
+    /// The outcome of the prompt, which is stored.
     Outcome(Outcome),
     Lines(Vec<Line<'static>>),
-    /// Nothing can be shown: the terminal is gone, or has failed.
+    /// No output, because the terminal is gone or has failed.
     Nothing,
 }
 
-/// The surface of a prompt that closes.
+/// The presentation of a closing prompt.
 pub(crate) struct Finish<'a> {
     pub(crate) via: Via,
     pub(crate) confirm: Confirm,
@@ -36,7 +36,7 @@ pub(crate) struct Finish<'a> {
 }
 
 impl Finish<'_> {
-    /// Hands the answer over, or saves what was typed without one.
+    /// Delivers the answer, or saves the unsent text if there is no answer. Returns the closing output and the result.
     pub(crate) fn settle(
         &self,
         ended: io::Result<End>,
@@ -52,7 +52,7 @@ impl Finish<'_> {
             }
             Ok(Ok(outcome)) => {
                 let resolution = outcome.through(self.via);
-                // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
+                // Success is shown once the answer is stored. An answer counts even if the terminal goes away earlier.
                 let output = match hand_over(&resolution, deliver, patience()) {
                     Some(Ok(())) => {
                         kept.sent(resolution.outcome());
@@ -75,7 +75,8 @@ impl Finish<'_> {
                 lines.extend(self.unsent(prompt, kept));
                 (ClosingOutput::Lines(lines), result_of(Some(*ending)))
             }
-            // The question waits on, with what was typed here; where that cannot be saved it stays here, to be copied.
+            // The question stays open, and the text typed here is saved. If saving fails, the text stays on the screen
+            // to be copied.
             Ok(Err(error)) => match kept.save_now(prompt) {
                 Ok(()) => (ClosingOutput::Lines(Vec::new()), Err(error)),
                 Err(why) => (self.failed(&why, prompt, kept), Err(error)),
@@ -93,13 +94,14 @@ impl Finish<'_> {
         ClosingOutput::Lines(lines)
     }
 
-    /// The text that was typed here and not sent.
+    /// Returns the lines that show the text typed here and not sent.
     fn unsent(&self, prompt: &Prompt, kept: &mut KeptQuestion<'_>) -> Vec<Line<'static>> {
         kept.end(prompt).map(|draft| unsent_lines(draft, self.theme, self.columns)).unwrap_or_default()
     }
 }
 
-/// Hands an answer over, and waits until it is stored. `None` if the wait is over before; the caller still stores it.
+/// Delivers an answer, and waits until it is stored. Returns `None` if the wait ends earlier; the caller still stores
+/// the answer.
 fn hand_over(
     resolution: &Resolution,
     deliver: Deliver<'_>,
@@ -116,7 +118,8 @@ fn hand_over(
     }
 }
 
-/// The end that an effect brings to a prompt. If that would lose typed text, the prompt says so and stays.
+/// Returns the end that an effect brings to a prompt; `None` if the prompt continues. If the end would lose typed text,
+/// the prompt shows a warning and stays.
 pub(crate) fn end_of(effect: Effect, prompt: &mut Prompt, kept: &mut KeptQuestion<'_>) -> Option<End> {
     let left = match effect {
         Effect::Finish(outcome) => return Some(Ok(outcome)),
@@ -133,17 +136,18 @@ pub(crate) fn end_of(effect: Effect, prompt: &mut Prompt, kept: &mut KeptQuestio
     }
 }
 
-/// The end of a prompt that is closed, by an ending or because the caller does not wait any more.
+/// Returns the error of a prompt that is closed. Without an ending, the caller does not wait any more.
 pub(crate) fn closed(ending: Option<Ending>) -> AskError {
     ending.map_or(AskError::Withdrawn, |ending| AskError::Ended(Box::new(ending)))
 }
 
-/// The result of a prompt that was closed.
+/// Returns the result of a prompt that was closed. Without a resolution, the question was withdrawn.
 pub(crate) fn result_of(ending: Option<Ending>) -> Result<Resolution, AskError> {
     ending.as_ref().and_then(Ending::resolution).cloned().ok_or(AskError::Withdrawn)
 }
 
-/// The terminal went away. The user has not said no, and what they had answered is kept.
+/// Returns the outcome of a prompt whose terminal went away. The user has not declined, and the answers so far are
+/// kept.
 pub(crate) fn terminal_gone(prompt: &Prompt) -> Outcome {
     let gone = Outcome::unavailable("the terminal was closed");
     gone.clone().with_answers(prompt.set(), prompt.so_far()).unwrap_or(gone)

@@ -1,6 +1,7 @@
-//! The prompt drawn inline on the terminal device: wait, update, lay out, paint, until there is an outcome.
+//! The prompt drawn inline on the terminal device: it waits, updates, lays out and paints until there is an outcome.
 //!
-//! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
+//! One wait returns all pending input, the keys are handled in order, and one write repaints the changes. The prompt
+//! does not poll.
 
 use crate::ask::Deliver;
 use crate::decode::TerminalInput;
@@ -17,15 +18,16 @@ use ratatui_core::text::Line;
 use std::io;
 use std::time::Instant;
 
-/// Auto-wrap off, so that a character wider than expected does not break the frame, and bracketed paste on.
+/// Switches auto-wrap off and bracketed paste on. Without auto-wrap, a character wider than expected does not break the
+/// frame.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
 const WRAP: &[u8] = b"\x1b[?7h";
-/// Written at the frame's top if the process panics: clears it and resets the modes.
+/// The bytes to write at the frame's top if the process panics. They clear the frame and reset the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
-/// Asks on a device that was started, and leaves it started. `context` is part of the prompt, and stays in the scrollback when
-/// it is over.
+/// Asks on a started device, and leaves the device started. `context` is part of the prompt, and stays in the
+/// scrollback afterwards.
 pub(crate) fn ask(
     prompt: Prompt,
     context: Option<&Context>,
@@ -46,11 +48,11 @@ pub(crate) fn ask(
 struct InlinePrompt<'a> {
     device: &'a mut Device,
     painter: Painter,
-    /// Its theme is that of the options, with the background that the terminal told.
+    /// The state of the prompt. Its theme is the theme of the options, with the background that the terminal reported.
     session: PromptSession,
     options: &'a Options,
     size: (u16, u16),
-    /// Input typed before the person can have seen the prompt.
+    /// The input typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<TerminalInput>,
     kept: KeptQuestion<'a>,
 }
@@ -58,11 +60,11 @@ struct InlinePrompt<'a> {
 impl InlinePrompt<'_> {
     fn run(&mut self) -> io::Result<End> {
         if self.session.prompt.set().rules().form() == Form::Tool {
-            // Keeps the current line. What an agent asks stands apart from what it said.
+            // The current line stays. A blank line separates the agent's question from its earlier output.
             self.painter.raw(b"\r\n");
         } else {
-            // So many blanks fill the current row from its first column, and wrap to the next row from any other. The row is deleted,
-            // because tmux would take it for a full one and rewrap it.
+            // If these blanks begin in the first column they fill the current row, otherwise they wrap to the next one.
+            // The row is deleted, because tmux would take it for a full row and rewrap it.
             self.painter.raw(" ".repeat(self.size.0.into()).as_bytes());
             self.painter.raw(b"\r\x1b[M");
         }
@@ -89,8 +91,8 @@ impl InlinePrompt<'_> {
                         && let Some(input) = keys.next()
                     {
                         end = self.take(input)?;
-                        // The effect of the next key may depend on the rows that this one scrolled into view, except in
-                        // a text.
+                        // The effect of the next key may depend on the rows that this key scrolled into view. A text
+                        // field is an exception.
                         let is_typing = matches!(self.session.prompt().mode(), InputMode::Typing(_));
                         if keys.peek().is_some() && !is_typing {
                             self.update_viewport();
@@ -137,7 +139,7 @@ impl InlinePrompt<'_> {
         }
     }
 
-    /// Takes over the colours for the background, once the terminal has told it.
+    /// Uses the colours for the reported background, once the terminal has reported one.
     fn take_background(&mut self) {
         if self.session.theme.background == Background::Unknown
             && let Some(background) = self.device.background()
@@ -148,7 +150,7 @@ impl InlinePrompt<'_> {
 
     fn take(&mut self, input: TerminalInput) -> io::Result<Option<End>> {
         let now = Instant::now();
-        // It was meant for the previous user of the keyboard.
+        // The input was meant for the previous user of the keyboard.
         if self.session.prompt.is_unseen(self.session.elapsed(now)) {
             self.type_ahead.push(input.clone());
         }
@@ -174,12 +176,12 @@ impl InlinePrompt<'_> {
 
     // ---- showing ----
 
-    /// The columns and rows for the frame.
+    /// Returns the columns and rows that the frame may use.
     fn room(&self) -> (u16, u16) {
         Painter::room(self.size)
     }
 
-    /// Tells the prompt what would be visible now, though the user has not seen it.
+    /// Tells the prompt which rows would be visible now, although the user has not seen them.
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
         let viewport = self.session.view(columns, rows).viewport;
@@ -237,7 +239,8 @@ impl InlinePrompt<'_> {
         self.flush()
     }
 
-    /// Another program may have written to the screen: repaint everything from the cursor.
+    /// Begins a new screen at the cursor, since another program may have written to the screen. The next frame is
+    /// painted as a whole.
     fn reset_screen(&mut self) {
         self.painter = Painter::new(self.options.theme.charset);
         self.painter.raw(b"\r");
@@ -252,7 +255,7 @@ impl InlinePrompt<'_> {
         let (theme, columns) = (&self.session.theme, self.room().0);
         let finish = Finish { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
         let (output, result) = finish.settle(ended, self.session.prompt(), &mut self.kept, deliver);
-        // The outcome stands, even if the terminal goes before it can be shown.
+        // The outcome stands, even if the terminal disappears before it is shown.
         match output {
             ClosingOutput::Outcome(outcome) => _ = self.show_outcome(&outcome),
             ClosingOutput::Lines(lines) => self.show_end(&lines),
@@ -270,7 +273,7 @@ impl InlinePrompt<'_> {
                     self.device.pause(self.options.flash)?;
                 }
                 Status::TimedOut => {
-                    // The frame stays; what it is about stands above it, all of it.
+                    // The frame stays on the screen, with the whole context above it.
                     let context = self.session.context_lines(self.room().0);
                     self.session.context = None;
                     if !context.is_empty() {
@@ -289,12 +292,12 @@ impl InlinePrompt<'_> {
         Ok(())
     }
 
-    /// Replaces the prompt by what stays in the scrollback: what it was about, and these lines.
+    /// Replaces the prompt by the output that stays in the scrollback: the context and these lines.
     fn show_end(&mut self, lines: &[Line<'_>]) {
         self.painter.erase();
-        // Auto-wrap on: the closing lines are ordinary text, never repainted.
+        // The closing lines are ordinary text that is never repainted, so auto-wrap is switched on.
         self.painter.raw(WRAP);
-        // The caller shows what it was about, too.
+        // With `Confirm::Elsewhere`, the caller also shows the context.
         if self.options.confirm != Confirm::Elsewhere {
             self.painter.print(&self.session.context_lines(self.room().0));
         }

@@ -1,7 +1,7 @@
-//! Tells a store about the prompt of a stored question: the stopped clock and unsent text.
+//! Reports to a store what happens at the prompt of a stored question: the stopped clock and unsent text.
 //!
-//! A change is saved within a second, so a killed process loses at most that. A prompt that closes without an answer
-//! saves at once. Without changes there is no work and no wake-up.
+//! A change is saved within a second, so a killed process loses at most that second. A prompt that closes without an
+//! answer saves at once. Without changes there is no work and no wake-up.
 
 use crate::patience::within;
 use askuser::prompt::Rival;
@@ -12,20 +12,23 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The maximum age of an unsaved change.
+/// The maximum time until a change is saved.
 const SOON: Duration = Duration::from_secs(1);
-/// The interval at which an ongoing save is checked.
+/// The interval at which a pending save is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Keeps what a person does at a prompt: a store as this person uses it, or a place for what is typed alone.
+/// A store of the unsent text of one person. It is a question store as this person uses it, or a store for drafts
+/// alone.
 pub trait KeepsDrafts: Send + Sync + fmt::Debug {
-    /// Returns their unsent text, newest first. Fails with [`StoreError::NotFound`] if the question is not stored.
+    /// Returns the person's unsent text, newest first. Fails with [`StoreError::NotFound`] if the question is not
+    /// stored.
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>>;
 
-    /// Saves their text. An empty draft was sent or deleted. Returns the drafts that the save did not replace.
+    /// Saves the person's text. An empty draft means that the text was sent or deleted. Returns the drafts that the
+    /// save did not replace.
     fn save_draft(&self, key: &RequestKey, save: &DraftSave) -> Call<Vec<SavedDraft>>;
 
-    /// They stopped the clock, which a store counts too.
+    /// Records that the person stopped the clock, for a store that also counts the time.
     fn hold(&self, _: &RequestKey) {}
 }
 
@@ -43,29 +46,30 @@ impl KeepsDrafts for Handle {
     }
 }
 
-/// A question at a prompt, and the store that keeps it, if one does.
+/// A question at a prompt, with its store if the question is stored.
 pub(crate) struct KeptQuestion<'a> {
     request: &'a Request,
     store: Option<&'a dyn KeepsDrafts>,
     is_held: bool,
-    /// The prompt's content when it was opened, and now.
+    /// The prompt's content when it was opened, and its content now.
     opened: Draft,
     typed: Draft,
     is_saved: bool,
-    /// The version of the last save here, and the drafts from elsewhere that this prompt has taken over.
+    /// The version of the last save here, and the versions of the drafts from elsewhere that this prompt replaces.
     version: DraftVersion,
     replaces: Vec<DraftVersion>,
-    /// The drafts from elsewhere that the person has not chosen about, and the one that the prompt shows.
+    /// The drafts from elsewhere that this prompt does not replace, and the version of the one that the prompt offers.
     others: Vec<SavedDraft>,
     offered: Option<DraftVersion>,
     due: Option<Instant>,
     saving: Option<Call<Vec<SavedDraft>>>,
-    /// The draft that could not be saved when the person wanted to leave.
+    /// The draft that could not be saved when the person last wanted to leave; `None` without such an attempt.
     refused: Option<Draft>,
 }
 
 impl<'a> KeptQuestion<'a> {
-    /// Fills in the person's earlier text. A question that the store does not know is not saved.
+    /// Opens a question and fills in the person's earlier text. Returns the question with its prompt. A question that
+    /// the store does not know is not saved.
     pub(crate) fn open(
         request: &'a Request,
         store: Option<&'a dyn KeepsDrafts>,
@@ -107,7 +111,7 @@ impl<'a> KeptQuestion<'a> {
         (kept, prompt)
     }
 
-    /// Notes what has changed at the prompt, and saves it when that is due. Says why it could not be saved.
+    /// Records the changes at the prompt, and saves them when that is due. Returns the reason if a save has failed.
     pub(crate) fn look(&mut self, prompt: &mut Prompt, now: Instant) -> Option<String> {
         let store = self.store?;
         if prompt.is_held() && !std::mem::replace(&mut self.is_held, true) && self.request.deadline().is_some() {
@@ -136,7 +140,7 @@ impl<'a> KeptQuestion<'a> {
         }
     }
 
-    /// Shows the newest draft from elsewhere that this prompt has not taken over.
+    /// Offers the newest draft from elsewhere that this prompt does not replace.
     fn offer(&mut self, prompt: &mut Prompt) {
         let next = self.others.iter().find(|saved| !self.replaces.contains(&saved.version));
         if next.map(|saved| &saved.version) != self.offered.as_ref() {
@@ -145,15 +149,15 @@ impl<'a> KeptQuestion<'a> {
         }
     }
 
-    /// The time of the next check without an event.
+    /// Returns the time of the next check without an event; `None` if no check is due.
     pub(crate) fn next_look(&self, now: Instant) -> Option<Instant> {
         self.due.into_iter().chain(self.saving.as_ref().map(|_| now + LOOK_AGAIN)).min()
     }
 
-    /// Saves what has changed, and waits until that is done.
+    /// Saves the changes, and waits until they are saved.
     ///
     /// # Errors
-    /// Why it could not be saved.
+    /// Returns the reason why the changes could not be saved.
     pub(crate) fn save_now(&mut self, prompt: &Prompt) -> Result<(), String> {
         self.note(prompt);
         let Some(store) = self.store.filter(|_| !self.is_saved) else { return Ok(()) };
@@ -164,10 +168,11 @@ impl<'a> KeptQuestion<'a> {
         Ok(())
     }
 
-    /// The person wants to leave. Where what they typed cannot be saved they stay; only if they want to once more they leave.
+    /// Saves the text of a person who wants to leave. If saving fails the person stays, unless they have just tried to
+    /// leave with the same text.
     ///
     /// # Errors
-    /// What to tell them.
+    /// Returns the message to show to the person.
     pub(crate) fn leave(&mut self, prompt: &Prompt) -> Result<(), String> {
         match self.save_now(prompt) {
             Err(why)
@@ -179,17 +184,18 @@ impl<'a> KeptQuestion<'a> {
         }
     }
 
-    /// The question has ended otherwise than by what was typed here, which is kept all the same: what there is to copy.
+    /// Saves the text typed here after the question has ended in another way. Returns the typed text, to be copied;
+    /// `None` if the person has typed no text here.
     pub(crate) fn end(&mut self, prompt: &Prompt) -> Option<&Draft> {
         self.note(prompt);
         let is_typed_here = self.typed != self.opened && !self.typed.is_empty();
-        // The prompt that has answered it may have forgotten it meanwhile.
+        // The prompt that answered the question may have removed the draft meanwhile.
         self.is_saved &= !is_typed_here;
         let _ = self.save_now(prompt);
         is_typed_here.then_some(&self.typed)
     }
 
-    /// The text was sent and is no draft any more. After a timeout it stays a draft.
+    /// Removes the stored draft after its text was sent. After a timeout the draft stays.
     pub(crate) fn sent(&mut self, outcome: &Outcome) {
         let is_over = *outcome.status() != Status::TimedOut;
         let is_in_store = self.version.edit > 0 || !self.replaces.is_empty();
@@ -199,7 +205,7 @@ impl<'a> KeptQuestion<'a> {
         }
     }
 
-    /// Takes over the prompt's text, and the person's choice between two drafts. Returns whether anything has changed.
+    /// Records the prompt's text, and the person's choice between two drafts. Returns whether either has changed.
     fn note(&mut self, prompt: &Prompt) -> bool {
         let typed = prompt.unsent();
         let chosen = self.offered.take_if(|_| prompt.rival().is_none());
@@ -218,7 +224,7 @@ impl<'a> KeptQuestion<'a> {
     }
 }
 
-/// A draft from elsewhere as the prompt shows it: `Typed on phone 4 min ago: Database: SQLite`.
+/// Describes a draft from elsewhere as the prompt shows it: `Typed on phone 4 min ago: Database: SQLite`.
 fn rival(saved: &SavedDraft) -> Rival {
     const SHOWN: usize = 200;
     let saved_at = UNIX_EPOCH + Duration::from_millis(saved.saved_ms);
@@ -236,7 +242,7 @@ fn rival(saved: &SavedDraft) -> Rival {
     Rival { draft: saved.draft.clone(), summary: format!("Typed on {place} {ago}: {words}{cut}") }
 }
 
-/// In a prompt there is little room: only what went wrong.
+/// Formats a failed save. A prompt has little room, so the message gives only the cause.
 fn not_saved(error: &StoreError) -> String {
     format!("What you typed is not saved: {}", error.source().map_or_else(|| error.to_string(), ToString::to_string))
 }

@@ -10,7 +10,7 @@ fn request() -> Request {
     Request::new(RequestKey::new("session", "call"), database()).with_origin(Origin::default().with_agent("tester"))
 }
 
-/// The question is in the store.
+/// Stores the question.
 fn put(store: &MemoryStore) {
     let put = store.put(&Principal::agent(request().origin()), &request(), None);
     drop(pollster::block_on(put).expect("it is kept"));
@@ -20,7 +20,7 @@ fn handle(store: &MemoryStore) -> Handle {
     Handle::new(Arc::new(store.clone()), Principal::person("ada", Via::Terminal))
 }
 
-/// A store with the question in it, and this process's way to it.
+/// Returns a store with the question in it, another handle to that store, and the prompt's handle.
 fn kept() -> (MemoryStore, MemoryStore, Handle) {
     let store = MemoryStore::new();
     put(&store);
@@ -39,7 +39,7 @@ fn type_into(prompt: &mut Prompt, text: &str) {
     }
 }
 
-/// The draft that another surface of the same person finds.
+/// Returns the draft that another surface of the same person finds.
 fn found(store: &MemoryStore) -> String {
     pollster::block_on(handle(store).draft(request().key())).expect("a draft").words().join("\n")
 }
@@ -99,7 +99,7 @@ fn what_cannot_be_saved_is_said_and_only_who_wants_to_leave_twice_leaves() {
     type_into(&mut prompt, " words");
     assert_eq!(kept.leave(&prompt), stays, "these are others");
     assert_eq!(kept.leave(&prompt), Ok(()));
-    // Without unsent text there is no reason to stay.
+    // Without unsent text the person can leave.
     assert_eq!(emptied.leave(&empty), Ok(()));
 }
 
@@ -148,7 +148,7 @@ fn what_was_typed_here_is_kept_though_the_prompt_that_answered_has_forgotten_it(
     assert_eq!(there.end(&at_another), None, "it was not typed there");
 }
 
-/// The drafts of a question at two prompts of one person.
+/// Two prompts of one person, which share the drafts of a question.
 struct TwoPrompts {
     store: MemoryStore,
     handles: [Handle; 2],
@@ -217,13 +217,13 @@ fn text_that_a_signal_set_aside_is_offered_at_the_next_opening() {
     let (mut next, mut opened) = KeptQuestion::open(&request, Some(&two.handles[0]), prompt());
     let shown = [opened.unsent().words().concat(), opened.rival().expect("it is offered").draft.words().concat()];
     assert!(shown.contains(&"Database: at the desk".into()) && shown.contains(&"Database: at the phone".into()));
-    // To answer with one of them does not delete the other.
+    // An answer with one draft does not delete the other one.
     assert_eq!(next.look(&mut opened, Instant::now()), None);
     next.sent(&Outcome::cancelled());
     assert_eq!(two.texts(), [shown[1].clone()]);
 }
 
-/// A store that a device cannot reach while it is offline.
+/// A store, and whether the device is offline and cannot reach it.
 #[derive(Debug)]
 struct Line(Handle, std::sync::atomic::AtomicBool);
 
@@ -258,7 +258,7 @@ enum Step {
     Choose(char),
 }
 
-/// The words that were typed, each of them once.
+/// The typed words, each of them unique.
 #[derive(Default)]
 struct Words {
     count: usize,
@@ -326,7 +326,7 @@ proptest::proptest! {
             let lost: Vec<_> = words.saved.difference(&words.discarded).filter(|word| !found.contains(*word)).collect();
             proptest::prop_assert!(lost.is_empty(), "{lost:?} of {drafts:?}");
         }
-        // Text that was typed is saved within a second by a device that reaches the store.
+        // A device that reaches the store saves typed text within a second.
         for (line, here) in lines.iter().zip(&mut opened) {
             let Some((kept, prompt)) = here else { continue };
             line.1.store(false, std::sync::atomic::Ordering::Relaxed);

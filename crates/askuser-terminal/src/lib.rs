@@ -5,9 +5,10 @@
 //!    └──▶ line_prompt: the same state machine, as lines of text       (screen readers, dumb terminals)
 //! ```
 //!
-//! - [`ask`] and [`TerminalAsker`] take over the terminal for one question set and restore it afterwards.
-//! - [`PromptSession`] is the same prompt inside a ratatui program that owns the terminal; [`PromptWidget`] only draws it.
-//! - [`Console`] is a terminal for a whole session: a scrollback, a live region under it, and questions in between.
+//! - [`ask`] and [`TerminalAsker`] use the terminal for one question set and restore it afterwards.
+//! - [`PromptSession`] is the same prompt inside a ratatui program that owns the terminal. [`PromptWidget`] only draws
+//!   the prompt.
+//! - [`Console`] is a terminal for a whole session: a scrollback, a live region below it, and questions in between.
 //! - [`LinePrompt`] is the prompt as plain lines, without a terminal.
 //!
 //! The crate never writes to stdout.
@@ -26,7 +27,7 @@ mod close_signal;
 mod console;
 #[cfg(any(not(unix), feature = "crossterm"))]
 mod convert;
-// Bytes are read from a terminal; a console tells keys.
+// Only a terminal sends bytes. A Windows console reports keys.
 #[cfg_attr(windows, allow(dead_code))]
 mod decode;
 mod device;
@@ -46,7 +47,7 @@ mod view;
 #[cfg(test)]
 #[path = "tests/fixtures.rs"]
 mod fixtures;
-// Pseudo-terminals are devices of Unix.
+// Pseudo-terminals exist only on Unix.
 #[cfg(all(test, unix))]
 #[path = "tests/in_a_terminal.rs"]
 mod in_a_terminal;
@@ -73,7 +74,7 @@ pub use view::{
     closing_lines, context_lines, diff_lines, first_rows, key_hints, side_text_lines, width, wrap, wrap_styled,
 };
 
-/// The ratatui types that a [`Console`] takes.
+/// The ratatui types in the interface of a [`Console`].
 pub mod text {
     pub use ratatui_core::layout::Position;
     pub use ratatui_core::style::{Modifier, Style};

@@ -1,7 +1,7 @@
 //! Line mode: one question at a time, numbered options, a line for an answer, no cursor movement.
 //!
-//! [`LinePrompt`] translates lines to keys of the screen's state machine and makes no decisions itself, so both give
-//! the same answers. [`ask`] runs it on the terminal device.
+//! [`LinePrompt`] translates lines to keys of the screen's state machine and makes no decisions itself. Both therefore
+//! give the same answers. [`ask`] runs a [`LinePrompt`] on the terminal device.
 
 mod driver;
 mod text;
@@ -13,7 +13,7 @@ use askuser::{Form, Key, KeyCode, Prompt, QuestionSet};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A prompt in line mode: text out, lines in.
+/// A prompt in line mode. It outputs text and reads lines.
 ///
 /// ```
 /// use askuser::prompt::{Effect, PromptOptions};
@@ -34,18 +34,18 @@ use std::time::Duration;
 pub struct LinePrompt {
     prompt: Prompt,
     now: Duration,
-    /// The rows that the last line asked to note something on, and that is still to be typed.
+    /// The rows whose notes the last line asked for, and that still have to be typed.
     notes: VecDeque<usize>,
-    /// Whether the last line was not understood.
+    /// Whether the last line was invalid.
     rejected: bool,
-    /// The option whose preview the last line asked for.
+    /// The index of the option whose preview the last line asked for; `None` if it asked for no preview.
     reading: Option<usize>,
-    /// The columns of the terminal, where they are known.
+    /// The number of columns of the terminal; `None` if it is unknown.
     columns: Option<usize>,
 }
 
 impl LinePrompt {
-    /// A prompt at its first question. The arming delay does not apply, because an answer needs Enter.
+    /// Creates a prompt at its first question. The key delay does not apply, because an answer needs Enter.
     pub fn new(set: QuestionSet, settings: PromptOptions) -> LinePrompt {
         LinePrompt::from_prompt(Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, ..settings }))
     }
@@ -61,18 +61,19 @@ impl LinePrompt {
         }
     }
 
-    /// Wraps text at the terminal's width with a mark before each continuation. A line wrapped by the terminal would
+    /// Wraps text at the terminal's width, with a mark before each continuation. A line wrapped by the terminal would
     /// look like two lines.
     pub fn set_columns(&mut self, columns: u16) {
         self.columns = Some(usize::from(columns));
     }
 
-    /// The state machine behind it.
+    /// Returns the state machine of the prompt.
     pub fn prompt(&self) -> &Prompt {
         &self.prompt
     }
 
-    /// Takes a line that the person typed; `now` is the time since the first text was printed.
+    /// Handles a line that the person typed, and returns its effect. `now` is the time since the first text was
+    /// printed.
     pub fn submit_line(&mut self, line: &str, now: Duration) -> Effect {
         self.now = now;
         self.rejected = false;
@@ -84,11 +85,11 @@ impl LinePrompt {
             InputMode::Typing(field) => self.submit_text(field, line),
             InputMode::Choosing => self.run_command(word),
         };
-        // The help page is closed without a line.
+        // The help page closes without a further line.
         if self.prompt.mode() == InputMode::Help { effect } else { self.next_field(effect) }
     }
 
-    /// Tells that time has passed; the outcome is `timed_out` at the deadline.
+    /// Updates the clock and returns the effect. At the deadline the outcome is `timed_out`.
     pub fn tick(&mut self, now: Duration) -> Effect {
         self.now = now;
         self.prompt.update(Event::Tick, now)
@@ -139,20 +140,20 @@ impl LinePrompt {
         }
     }
 
-    /// Whether the row of this number was printed: all but those of a long list.
+    /// Returns whether the row with this number was printed. Only a long list has rows that are not printed.
     fn is_printed(&self, number: usize) -> bool {
         let (Form::Pick, Some((_, entry))) = (self.form(), self.prompt.current()) else { return true };
         entry.listed().take(text::LISTED).any(|row| row + 1 == number)
     }
 
-    /// The option that goes by this name, in any case.
+    /// Returns the index of the option with this name, regardless of case. `None` if there is no such option.
     fn row_named(&self, word: &str) -> Option<usize> {
         let (question, _) = self.prompt.current()?;
         let name = word.to_lowercase();
         question.options().iter().position(|option| option.name().to_lowercase() == name)
     }
 
-    /// Lists what matches these words alone; numbers stay those of the whole list.
+    /// Lists only the options that match these words. Their numbers stay those of the whole list.
     fn search(&mut self, words: &str) -> Effect {
         self.end_search();
         self.prompt.update(Event::Paste(words.to_owned()), self.now)
@@ -164,7 +165,7 @@ impl LinePrompt {
         }
     }
 
-    /// The form of the question; the default form on the review page.
+    /// Returns the form of the question, or the default form on the review page.
     fn form(&self) -> Form {
         self.prompt.current().map_or(Form::Tool, |(question, _)| question.form())
     }
@@ -176,7 +177,7 @@ impl LinePrompt {
         }
     }
 
-    /// Selects exactly these rows and goes on.
+    /// Selects exactly these rows and confirms the question.
     fn choose(&mut self, rows: &[usize]) -> Effect {
         let Page::Question(i) = self.prompt.page() else { return Effect::Continue };
         let multi = self.prompt.set().questions()[i].is_multi_select();
@@ -189,7 +190,7 @@ impl LinePrompt {
         let wanted = |row: usize| rows.contains(&(row + 1));
         if multi {
             for row in 0..last {
-                // Other is decided by its text, which is asked for next.
+                // Other is selected by its text, and the prompt asks for that text next.
                 let is_picked = self.prompt.draft(i).is_picked(row);
                 if is_picked != (wanted(row) && row != other) {
                     self.focus(row);
@@ -205,7 +206,7 @@ impl LinePrompt {
         self.press(KeyCode::Enter)
     }
 
-    /// Shows the preview of an option next.
+    /// Makes the next text the preview of an option.
     fn read_preview(&mut self, rows: &[usize]) -> Effect {
         let has_preview = |row: usize| {
             let option = self.prompt.current().and_then(|(question, _)| question.options().get(row));
@@ -233,7 +234,7 @@ impl LinePrompt {
         Effect::Continue
     }
 
-    /// Opens the next text field that a line asked for.
+    /// Opens the next text field that a line asked for, if there is one.
     fn next_field(&mut self, effect: Effect) -> Effect {
         if effect == Effect::Continue
             && self.prompt.mode() == InputMode::Choosing
@@ -264,13 +265,13 @@ impl LinePrompt {
         }
         self.stop_deadline();
         self.prompt.update(Event::Edited(text.to_owned()), self.now);
-        // Too long: refused, and the next text says why.
+        // The text was refused because it is too long. The next text gives the reason.
         if self.prompt.notice().is_some() {
             return Effect::Continue;
         }
         let multi = self.prompt.current().is_some_and(|(question, _)| question.is_multi_select());
         let effect = self.press(KeyCode::Enter);
-        // The line that asked for Other has confirmed the question, too.
+        // The line that selected Other has also confirmed the question.
         if field == TextField::Other && multi { self.press(KeyCode::Enter) } else { effect }
     }
 
@@ -302,7 +303,7 @@ impl LinePrompt {
         Effect::Continue
     }
 
-    /// Stops the deadline and clears the last notice by a neutral key.
+    /// Presses a neutral key, which stops the deadline and clears the last notice.
     fn stop_deadline(&mut self) {
         self.press(KeyCode::Home);
     }
@@ -320,7 +321,7 @@ fn is_yes(word: &str) -> bool {
     matches!(word.to_lowercase().as_str(), "y" | "yes")
 }
 
-/// `1,3` or `1 3`.
+/// Parses numbers such as `1,3` or `1 3`. Returns `None` for any other text.
 fn numbers(text: &str) -> Option<Vec<usize>> {
     let words = text.split([',', ' ']).filter(|word| !word.is_empty());
     let numbers = words.map(|word| word.parse().ok()).collect::<Option<Vec<usize>>>()?;

@@ -1,4 +1,4 @@
-//! Line mode as transcripts, and the property that it gives the same answers as the screen.
+//! Line mode as transcripts. A property test checks that it gives the same answers as the screen.
 
 use super::*;
 use crate::fixtures::{
@@ -12,7 +12,7 @@ use std::fmt::Write;
 
 // ---- transcripts ----
 
-/// The conversation as it reads on the terminal, the person's lines marked by `⏎`, and what came of it.
+/// Returns the conversation as the terminal shows it, with `⏎` after the person's lines, and the outcome.
 fn transcript(set: QuestionSet, lines: &[&str]) -> String {
     let mut line_prompt = LinePrompt::new(set, ARMED);
     let mut out = line_prompt.text();
@@ -35,7 +35,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
     out
 }
 
-/// Submits a line, and goes on by itself where no reply is needed, as the driver does.
+/// Submits a line and returns its effect. After the help it continues without a line, as the driver does.
 fn submit_line(line_prompt: &mut LinePrompt, line: &str, out: &mut String) -> Effect {
     let effect = line_prompt.submit_line(line, Duration::ZERO);
     if line_prompt.prompt.mode() == InputMode::Help {
@@ -182,13 +182,13 @@ fn no_line_is_ignored_for_coming_early() {
 /// A person's intended answer to one question.
 #[derive(Clone, Debug)]
 struct Intent {
-    /// Rows, Other among them; one for a single-select question.
+    /// The selected rows, which may include Other. A single-select question has one.
     rows: Vec<usize>,
     other: String,
     notes: Vec<(usize, String)>,
 }
 
-/// A person's intended ending.
+/// The intended end of a prompt.
 #[derive(Clone, Debug)]
 enum Finish {
     Answer,
@@ -200,9 +200,9 @@ enum Finish {
 #[derive(Clone, Debug)]
 struct Plan {
     intents: Vec<Intent>,
-    /// Questions answered once more on the review page.
+    /// The questions that are answered again on the review page.
     changes: Vec<(usize, Intent)>,
-    /// After how many questions the end comes, unless they are answered.
+    /// The number of questions before the end, unless the prompt is answered.
     end_after: usize,
     finish: Finish,
 }
@@ -242,14 +242,14 @@ fn any_plan() -> impl Strategy<Value = (QuestionSet, Plan)> {
     })
 }
 
-/// A surface a plan can be carried out on.
+/// A surface on which a plan can be carried out.
 trait Surface {
     fn answer(&mut self, intent: &Intent) -> Effect;
     fn change(&mut self, i: usize) -> Effect;
     fn submit(&mut self) -> Effect;
     fn end(&mut self, finish: &Finish) -> Effect;
 
-    /// Carries out a plan; what comes of it.
+    /// Carries out a plan and returns the outcome.
     fn carry_out(&mut self, plan: &Plan) -> Outcome {
         let stop = match plan.finish {
             Finish::Answer => usize::MAX,
@@ -292,12 +292,12 @@ impl TtyMode {
         self.press(&if focus < row { "<down>" } else { "<up>" }.repeat(focus.abs_diff(row)));
     }
 
-    /// Asks by name for what is a key on some rows only.
+    /// Requests an action by its name, because its key works only on some rows.
     fn act(&mut self, action: Action) {
         self.0.update(Event::Act(action), Duration::ZERO);
     }
 
-    /// Types over what is in the field.
+    /// Replaces the text in the field.
     fn write(&mut self, text: &str) {
         self.key(Key::plain(KeyCode::End));
         self.key(Key::ctrl('u'));
@@ -319,7 +319,7 @@ impl Surface for TtyMode {
         if multi {
             for (row, is_picked) in picked.into_iter().enumerate() {
                 let wanted = intent.rows.contains(&row);
-                // Typing under Other picks it.
+                // Typing under Other selects it.
                 if is_picked != wanted && !(row == other && wanted) {
                     self.focus(row);
                     self.press("<space>");

@@ -1,9 +1,9 @@
-//! From lines to bytes: writes only the cells that changed, with relative cursor moves.
+//! Converts lines to bytes. Only the changed cells are written, with relative cursor moves.
 //!
-//! The frame is drawn where the cursor is, and the scrollback above is not touched.
-//! Between frames the cursor is at the caret, or hidden in the frame's first cell; a terminal that rewraps its lines on a
-//! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour and its weight,
-//! because the next change is likely to use them; everything else is reset.
+//! The frame is drawn at the cursor, and the scrollback above is not touched. Between frames the cursor is at the
+//! caret, or hidden in the frame's first cell. A terminal that rewraps its lines on a resize moves the cursor along, so
+//! the frame can be found again. Between frames the pen keeps its foreground colour and its weight, because the next
+//! change is likely to use them. All other attributes are reset.
 
 mod cells;
 mod pen;
@@ -19,11 +19,12 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use resize::Erased;
 
-/// Paints frames over each other and collects the bytes.
+/// A painter that draws frames over each other, and collects the bytes to write.
 #[derive(Debug)]
 pub(crate) struct Painter {
     charset: Charset,
-    /// Whether no styles are written, in line mode: a dumb terminal would print the sequences, a screen reader may read them out.
+    /// Whether styles are left out, as in line mode. A dumb terminal would print the sequences, and a screen reader may
+    /// read them out.
     is_plain: bool,
     /// The frame on the screen.
     shown: Vec<Drawn>,
@@ -34,17 +35,18 @@ pub(crate) struct Painter {
     column: Option<u16>,
     pen: Pen,
     cursor_visible: bool,
-    /// The widths of the rows right above the frame that belong to earlier frames: a smaller terminal has scrolled them off
-    /// the screen, where they cannot be erased, and a larger one brings them back.
+    /// The widths of the rows right above the frame that belong to earlier frames. A smaller terminal has scrolled them
+    /// off the screen, where they cannot be erased. A larger terminal brings them back.
     stranded: Vec<u16>,
-    /// The part erased after a resize, until the terminal confirms it.
+    /// The part erased after a resize; `None` once the terminal has confirmed it.
     erased: Option<Erased>,
     out: Vec<u8>,
 }
 
-/// Clears from the start of this row to the end of the screen. The space is for tmux: clearing from the very first cell
-/// makes it push the whole screen into its history. The final clear is for tmux too: it would treat this row as full and
-/// wrap it when the terminal is made narrower.
+/// Clears from the start of this row to the end of the screen.
+///
+/// The space is for tmux, which pushes the whole screen into its history if the first cell is cleared. The final clear
+/// is also for tmux: it would treat this row as full and wrap it when the terminal becomes narrower.
 pub(crate) const CLEAR_BELOW: &[u8] = b" \x1b[J\r\x1b[K";
 
 impl Painter {
@@ -64,12 +66,12 @@ impl Painter {
         }
     }
 
-    /// A painter that writes no styles, for line mode.
+    /// Creates a painter that writes no styles, for line mode.
     pub(crate) fn plain(charset: Charset) -> Painter {
         Painter { is_plain: true, ..Painter::new(charset) }
     }
 
-    /// Takes the bytes collected since the last call.
+    /// Removes and returns the bytes collected since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
@@ -88,7 +90,8 @@ impl Painter {
         let before = shown.len();
         shown.resize_with(lines.len(), Drawn::default);
         let mut changed: Vec<_> = (0..lines.len()).filter(|&y| !shown[y].is_of(lines[y].line(), columns)).collect();
-        // A row that begins in the pen's colours comes first: of the two that an arrow key changes, only the other one costs a colour.
+        // A row that begins in the pen's colours is painted first. An arrow key changes two rows, and then only the
+        // other row costs a colour change.
         if before == lines.len() {
             let is_pens = |line: &Line<'_>, old: &Line<'_>| {
                 let mut changed =
@@ -122,19 +125,20 @@ impl Painter {
         }
     }
 
-    /// The columns and rows for a frame in a terminal of this size. The last column stays free, so that no line is exactly full,
-    /// and one row of the scrollback stays visible.
+    /// Returns the columns and rows for a frame in a terminal of this size. The last column stays free, so that no line
+    /// is exactly full. One row of the scrollback stays visible.
     pub(crate) fn room((columns, rows): (u16, u16)) -> (u16, u16) {
         (columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
     }
 
-    /// These bytes, behind a move from where the cursor is to the frame's first row.
+    /// Returns the sequence that moves the cursor to the frame's first row, followed by these bytes.
     pub(crate) fn at_the_top(&self, bytes: &[u8]) -> Vec<u8> {
         let up = if self.row > 0 { format!("\x1b[{}A", self.row) } else { String::new() };
         [up.as_bytes(), bytes].concat()
     }
 
-    /// Sets the pen to the first of these styles, unless it is one of them already: those of the next change.
+    /// Sets the pen to the first of these styles, unless the pen already has one of them. The next change is likely to
+    /// use them.
     pub(crate) fn preset(&mut self, styles: [Style; 2]) {
         let pens = styles.map(|style| Pen::of(style).resting());
         if !pens.contains(&self.pen) {
@@ -142,7 +146,7 @@ impl Painter {
         }
     }
 
-    /// Erases the frame and resets the pen; the cursor is where the frame began.
+    /// Erases the frame and resets the pen. The cursor ends where the frame began.
     pub(crate) fn erase(&mut self) {
         self.move_to(0, 0);
         self.set_pen(PLAIN);
@@ -160,9 +164,9 @@ impl Painter {
         self.show_cursor(true);
     }
 
-    /// Writes lines that are not part of the frame and stay, each with a line end.
+    /// Writes permanent lines that are not part of the frame, each with a line end.
     pub(crate) fn print(&mut self, lines: &[Line<'_>]) {
-        // The next frame begins below them.
+        // The next frame begins below the printed lines.
         self.stranded.clear();
         for line in lines {
             for span in &line.spans {
@@ -191,8 +195,9 @@ impl Painter {
     // ---- rows ----
 
     fn paint_row(&mut self, new: &[Glyph<'_>], old: &[Glyph<'_>], y: u16) {
-        // A row that is cleared from its middle on is still as long as it was for tmux, which would wrap it when the terminal is
-        // made narrower: the frame would be taller than we know. So a row that gets shorter is cleared as a whole.
+        // For tmux, a row cleared from its middle keeps its old length. tmux would wrap it when the terminal becomes
+        // narrower, and the frame would be taller than recorded. A row that becomes shorter is therefore cleared as a
+        // whole.
         let shorter = length(old) > length(new);
         if shorter {
             self.move_to(y, 0);
@@ -200,7 +205,7 @@ impl Painter {
             self.raw(b"\x1b[K");
         }
         let old = if shorter { &[] } else { old };
-        // Up to this column, wide characters were overwritten at least in part, so all glyphs are drawn again.
+        // Wide characters were overwritten at least in part up to this column, so all glyphs there are drawn again.
         let mut stale = 0;
         let mut x = 0;
         while let Some(glyph) = new.get(x) {
@@ -220,12 +225,12 @@ impl Painter {
         }
     }
 
-    /// Paints a row whose spans stand where others stood: the same text in other colours costs no comparison of cells.
+    /// Paints a row whose spans keep their columns. The same text in other colours needs no comparison of cells.
     fn paint_spans(&mut self, spans: Vec<(&str, Pen, Change)>, y: u16) {
-        // The column, and the end of the last word before it.
+        // The current column, and the end of the last word before it.
         let (mut x, mut words) = (0, 0);
         for (text, pen, change) in spans {
-            // No plain text holds the other separator.
+            // Plain text contains no line feed, so all of it is written.
             let separator = if change == Change::Text { '\n' } else { ' ' };
             for (i, word) in text.split(separator).enumerate() {
                 x += u16::from(i > 0);
@@ -244,8 +249,8 @@ impl Painter {
         }
     }
 
-    /// Moves to a column of a row, whose text before it ends in the column `words`; up to three blanks before it are written
-    /// instead, which takes fewer bytes.
+    /// Moves to a column of a row. Up to three blanks before the column are written instead, which takes fewer bytes.
+    /// `words` is the column where the text before it ends.
     fn advance(&mut self, words: u16, y: u16, x: u16) {
         if self.row == y
             && !self.pen.marks_blanks()
@@ -327,7 +332,7 @@ impl Painter {
     }
 }
 
-/// Lines as text with the codes of their styles, for a terminal that no prompt uses.
+/// Converts lines to text with the codes of their styles, for a terminal without a prompt.
 pub fn styled(lines: &[Line<'_>], theme: &Theme) -> String {
     let mut painter = Painter::new(theme.charset);
     painter.print(lines);

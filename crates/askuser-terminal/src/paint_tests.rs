@@ -1,4 +1,4 @@
-//! The painter against a terminal emulator: after any sequence of frames, the last one is on the screen.
+//! Tests the painter with a terminal emulator. After any sequence of frames, the last frame is on the screen.
 
 use super::*;
 use crate::bench::Frames;
@@ -21,13 +21,13 @@ const COLUMNS: u16 = 60;
 
 struct Terminal {
     parser: vt100::Parser,
-    /// The row the frame begins in, and how many rows of it were ever painted.
+    /// The row in which the frame begins, and the largest number of its rows that were painted so far.
     top: u16,
     reached: u16,
 }
 
 impl Terminal {
-    /// A terminal with numbered lines on it and the cursor under them.
+    /// Creates a terminal with numbered lines on it and the cursor below them.
     fn with_lines_above(count: u16) -> Terminal {
         let mut parser = vt100::Parser::new(size(ROWS), size(COLUMNS), 100);
         (0..count).for_each(|i| parser.process(format!("line {i}\r\n").as_bytes()));
@@ -41,7 +41,7 @@ impl Terminal {
     fn paint(&mut self, painter: &mut Painter, frame: &Frame) {
         painter.paint(&frame.lines, frame.columns, frame.caret);
         self.take(painter);
-        // A frame that reaches below the screen pushes everything up.
+        // A frame that extends below the screen scrolls all rows up.
         self.reached = self.reached.max(frame.lines.len() as u16);
         self.top = self.top.min(ROWS - self.reached);
     }
@@ -75,7 +75,7 @@ impl Terminal {
         let modifier: Modifier = modifiers.into_iter().filter(|(on, _)| *on).map(|(_, modifier)| modifier).collect();
         let mut shown = (symbol, seen.fgcolor(), seen.bgcolor(), modifier);
         let mut wanted = (cell.symbol(), colour(cell.fg), colour(cell.bg), cell.modifier);
-        // The colour of a blank cannot be seen, nor can its weight.
+        // The colour and the weight of a blank are invisible.
         let visible = Modifier::REVERSED | Modifier::UNDERLINED;
         if shown.0 == " " && wanted.0 == " " && !(shown.3 | wanted.3).intersects(visible) {
             (shown.1, shown.3, wanted.1, wanted.3) = (vt100::Color::Default, visible, vt100::Color::Default, visible);
@@ -169,7 +169,7 @@ fn any_style() -> impl Strategy<Value = Style> {
         .prop_map(|(fg, bg, modifier)| Style::new().fg(fg).bg(bg).add_modifier(modifier))
 }
 
-/// Blanks, narrow, wide, combined and disputed characters: those that the emulator and a buffer see alike.
+/// Generates blanks, narrow, wide, combined and disputed characters. The emulator and a buffer agree about their width.
 fn any_span() -> impl Strategy<Value = Span<'static>> {
     let pieces =
         vec!["a", "bc", " ", "  ", "    ", "○", "│", "世", "界界", "👍", "e\u{301}", "語\u{3099}", "─", "word"];
@@ -181,7 +181,7 @@ fn any_line() -> impl Strategy<Value = Line<'static>> {
     prop::collection::vec(any_span(), 0..6).prop_map(Line::from)
 }
 
-/// The possible positions of a caret: before a whole character.
+/// Returns the possible positions of a caret, each before a whole character.
 fn stops(line: &Line<'_>, columns_: u16) -> Vec<u16> {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns_, 1));
     buffer.set_line(0, 0, line, columns_);
@@ -209,20 +209,20 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     })
 }
 
-/// The same texts in other styles.
+/// Returns the line with the same texts in other styles.
 fn restyled(line: &Line<'static>, styles: &[Style]) -> Line<'static> {
     let spans = line.spans.iter().zip(styles.iter().cycle());
     Line::from_iter(spans.map(|(span, style)| Span::styled(span.content.clone(), *style)))
 }
 
-/// A line without wide characters.
+/// Generates a line without wide characters.
 fn any_plain_line() -> impl Strategy<Value = Line<'static>> {
     let pieces = vec!["a", "bc", " ", "a  b", "x    y", "○", "│", "─", "word "];
     let span = (prop::sample::select(pieces), any_style()).prop_map(|(text, style)| Span::styled(text, style));
     prop::collection::vec(span, 1..6).prop_map(Line::from)
 }
 
-/// Frames of which each may keep lines of the one before, as a prompt's do.
+/// Generates frames that keep some lines of the previous frame, as the frames of a prompt do.
 fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
     let kept = prop::collection::vec(prop::bool::weighted(0.6), 9);
     prop::collection::vec((any_frame(), kept), 1..6).prop_map(|frames| {
@@ -234,7 +234,7 @@ fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
                 for (y, line) in before.lines.iter().enumerate().take(last).filter(|(y, _)| kept[*y]) {
                     frame.lines[y] = line.clone();
                 }
-                // The text at the caret may have changed.
+                // The text before the caret may have changed, so the caret moves to the first column.
                 frame.caret = frame.caret.map(|caret| Position::new(0, caret.y));
             }
             made.push(frame);
@@ -243,7 +243,7 @@ fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
     })
 }
 
-/// Paints one frame over another; the second is what is seen.
+/// Paints one frame over another, and checks that the second is on the screen.
 #[track_caller]
 fn check_repainted(before: Vec<Line<'static>>, after: Vec<Line<'static>>, columns: u16) {
     let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new(Charset::Utf8));
@@ -260,7 +260,7 @@ fn a_change_right_behind_a_wide_character_does_not_take_half_of_it_away() {
         let wide = Span::styled("語\u{3099}", Style::new().fg(Color::Indexed(105)));
         vec![Line::raw(first), Line::from(vec![Span::raw("~"), wide, Span::styled("a", style)])]
     };
-    // The cursor comes from the column of the other half.
+    // The cursor is in the column of the other half before the change.
     check_repainted(lines("", Style::new()), lines(" a", Style::new().fg(Color::Indexed(105))), 7);
 }
 
@@ -278,7 +278,7 @@ fn no_half_of_a_wide_character_stays() {
 
 #[test]
 fn what_the_other_half_of_a_wide_character_covered_is_drawn_again() {
-    // This terminal clears the other half by itself; not every one does.
+    // This terminal clears the other half by itself, but some terminals do not.
     for (before, after, bytes) in [("世~", "a ~", "a "), ("世界~", "a世 ~", "a世 "), ("~世|", "~a |", "a ")] {
         let mut painter = Painter::new(Charset::Utf8);
         painter.paint(&[Line::raw(before)], 40, None);
@@ -385,7 +385,7 @@ proptest! {
         let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
         terminal.paint(&mut painter, &before);
         terminal.parser.screen_mut().set_size(size(ROWS), size(columns));
-        // A parser that was narrower once is as good as one that still is.
+        // An emulator that was narrower before the paint gives the same result as one that still is.
         painter.resized(columns, false, None);
         terminal.take(&mut painter);
         terminal.parser.screen_mut().set_size(size(ROWS), size(COLUMNS));
@@ -419,7 +419,7 @@ fn a_wide_character_half_painted_over_leaves_nothing_behind() {
 
 #[test]
 fn a_cluster_of_many_columns_leaves_nothing_behind() {
-    // Five columns in a terminal, regardless of its treatment of conjuncts.
+    // The text takes five columns in a terminal, regardless of its treatment of conjuncts.
     let conjunct = "क\u{94d}क\u{94d}क\u{94d}क\u{94d}क";
     let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(&[conjunct, "x"]));
@@ -431,7 +431,7 @@ fn a_cluster_of_many_columns_leaves_nothing_behind() {
 fn after_a_character_of_disputed_width_the_column_is_found_anew() {
     let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(&["👩\u{200d}👩\u{200d}👧|"]));
-    // To the emulator the family takes six columns, to the buffer two.
+    // The emulator gives the family six columns, and the buffer two.
     assert_eq!(terminal.parser.screen().cell(0, 2).map(vt100::Cell::contents), Some("|"));
 }
 
@@ -442,17 +442,18 @@ fn a_caret_in_rewrapped_rows_is_found_again() {
     painter.paint(&lines, 40, Some(Position::new(25, 2)));
     painter.take();
     painter.resized(10, true, None);
-    // Four rows and two rows above, and two more in the caret's own.
+    // Four rows and two rows stand above the caret's line, and two more rows of that line above the caret.
     assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r \x1b[J\r\x1b[K");
 }
 
-/// A terminal that says where its cursor is, and is resized at any moment.
+/// A terminal that reports its cursor's position, and is resized at any moment.
 struct Resizable {
     parser: vt100::Parser,
     painter: Painter,
 }
 
-/// A resize, and another one while the frame for it is painted: after which part of the bytes, and to how many rows.
+/// A resize to this number of rows, and an optional second one during the painting. The second has a position in the
+/// bytes and a number of rows.
 type Resize = (u16, Option<(prop::sample::Index, u16)>);
 
 impl Resizable {
@@ -464,7 +465,7 @@ impl Resizable {
         self.parser.screen().cursor_position().0
     }
 
-    /// Paints as many rows as fit; meanwhile the terminal may get another size.
+    /// Paints as many rows as fit. The terminal may be resized meanwhile.
     fn paint(&mut self, rows: u16, caret: Option<u16>, meanwhile: Option<(prop::sample::Index, u16)>) {
         let lines: Vec<_> = (0..(rows - 1).min(18)).map(|y| Line::raw(format!("frame {y}"))).collect();
         let caret = caret.map(|y| Position::new(3, y.min(lines.len() as u16 - 1)));
@@ -472,7 +473,7 @@ impl Resizable {
         let bytes = self.painter.take();
         let asks: Vec<usize> =
             (0..bytes.len()).filter(|at| bytes[*at..].starts_with(crate::decode::replies::ASK_CURSOR)).collect();
-        // A query and the following move arrive together: they are a few bytes of one write.
+        // A query and the following move arrive together, because they are a few bytes of one write.
         let together = |at: usize| asks.iter().any(|ask| (ask + 1..ask + 12).contains(&at));
         let places: Vec<usize> = (0..bytes.len()).filter(|at| !together(*at) && Some(at) <= asks.last()).collect();
         let resize = meanwhile.filter(|_| !places.is_empty()).map(|(at, rows)| (*at.get(&places), rows));
@@ -498,7 +499,7 @@ impl Resizable {
         self.paint(rows, caret, meanwhile);
     }
 
-    /// The screen and the scrollback above it.
+    /// Returns the text of the screen with the scrollback above it.
     fn text(&mut self) -> String {
         self.set_rows(300);
         let rows = self.parser.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
@@ -521,7 +522,7 @@ proptest! {
         terminal.paint(24, caret, None);
         for (rows, meanwhile) in resizes {
             terminal.resized(rows, caret, meanwhile);
-            // The second resize is reported, too.
+            // The second resize is also reported.
             if let Some((_, rows)) = meanwhile {
                 terminal.resized(rows, caret, None);
             }
@@ -548,7 +549,8 @@ fn closing_lines_stay_and_leave_the_pen_plain() {
 
 // ---- what it costs ----
 
-/// The bytes each key of a script makes the painter write, in a terminal of 80 columns and 24 rows.
+/// Returns the number of bytes that the painter writes for each key of a script. The terminal has 80 columns and 24
+/// rows.
 fn costs(set: askuser::QuestionSet, script: &str, theme: Theme) -> Vec<usize> {
     let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
     let mut frames = Frames::new(theme);
@@ -560,13 +562,13 @@ fn costs(set: askuser::QuestionSet, script: &str, theme: Theme) -> Vec<usize> {
     events(script).into_iter().map(&mut cost).collect()
 }
 
-/// Of true colour an RGB foreground and the RGB background of the focus cost 41 bytes alone.
+/// In true colour, an RGB foreground and the RGB background of the focus alone take 41 bytes.
 #[test]
 fn an_arrow_key_costs_at_most_eighty_bytes_or_ninety() {
     for background in [Background::Dark, Background::Light, Background::Unknown] {
         for depth in [ColorDepth::TrueColor, ColorDepth::Ansi256, ColorDepth::None] {
             let theme = Theme { background, depth, ..Theme::default() };
-            // Among the options. On Other most keys mean something else, and the footer says so.
+            // The cursor moves among the options. On Other most keys have another meaning, and the footer changes.
             let costs = costs(database(), "<down><down><up><up><down><up>?<esc><down>", theme);
             let arrows = costs.iter().take(6).chain(costs.last());
             let most = if depth == ColorDepth::TrueColor { 90 } else { 80 };

@@ -1,6 +1,6 @@
 //! The limit of a prompt's wait for a store that does not reply.
 //!
-//! The store may be a server that is away. Its calls continue, but the prompt does not wait for them.
+//! The store may be an unreachable server. Calls to the store continue, but the prompt does not wait for them.
 
 use crate::device;
 use askuser::store::{Call, StoreError};
@@ -9,14 +9,14 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// The longest wait, and the longest after a signal that ends the process.
+/// The longest wait, and the longest wait after a signal that ends the process.
 const LIMIT: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(100);
-/// The time until a signal is noticed.
+/// The interval at which a wait checks for signals.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Returns whether a wait that begins now is over, each time it is called: after a second, or soon after a signal that ends the
-/// process.
+/// Returns a function that returns whether a wait that begins now is over. The wait is over after a second, or soon
+/// after a signal that ends the process.
 pub(crate) fn patience() -> impl FnMut() -> bool {
     let began = Instant::now();
     let mut told = None;
@@ -28,10 +28,10 @@ pub(crate) fn patience() -> impl FnMut() -> bool {
     }
 }
 
-/// Waits for a call to a store.
+/// Waits for a call to a store and returns its result.
 ///
 /// # Errors
-/// If the call fails or has no reply in time.
+/// If the call fails or does not return in time.
 pub(crate) fn within<T>(mut call: Call<T>) -> Result<T, StoreError> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut is_over = patience();

@@ -8,12 +8,12 @@ use askuser::{Prompt, Request};
 use ratatui_core::text::Span;
 use std::time::Duration;
 
-/// Narrower, the messages of a prompt wrap.
+/// The least number of columns. In fewer columns the messages of a prompt wrap.
 const LEAST_COLUMNS: u16 = 48;
-/// Rows for a text field or a message, which come and go.
+/// The number of rows reserved for a text field or a message, which are shown only at times.
 const SPARE_ROWS: u16 = 2;
 
-/// Returns the columns and rows that the pages of a request need, at most `most`. In fewer rows a prompt scrolls.
+/// Returns the columns and rows that the pages of a request need, limited to `most`. In fewer rows a prompt scrolls.
 pub fn popup_size(request: &Request, theme: Theme, most: (u16, u16)) -> (u16, u16) {
     let room = Painter::room(most);
     let prompt = Prompt::of(request, Duration::ZERO).on(Trigger::Popup);
@@ -21,10 +21,10 @@ pub fn popup_size(request: &Request, theme: Theme, most: (u16, u16)) -> (u16, u1
     let mut session = PromptSession { context, ..PromptSession::from_prompt(prompt, theme) };
     let mut columns = LEAST_COLUMNS;
     let mut rows = 0;
-    // The review is a page too.
+    // The review is an additional page.
     for _ in 0..=request.set().questions().len() {
         let lines = session.view(room.0, u16::MAX).lines;
-        // The asker at the end of the title may come nearer.
+        // The gap before the asker, at the end of the title, may shrink.
         let near = |span: &Span<'_>| {
             if span.content.trim().is_empty() { width(&span.content).min(ORIGIN_GAP) } else { width(&span.content) }
         };
@@ -35,7 +35,7 @@ pub fn popup_size(request: &Request, theme: Theme, most: (u16, u16)) -> (u16, u1
         rows = rows.max(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         session.prompt.update(Event::Act(Action::Next), Duration::MAX);
     }
-    // One column and one row stay free.
+    // A frame leaves one column and one row free.
     let with_margin = |size: u16, most: u16| size.saturating_add(1).min(most);
     (with_margin(columns, most.0), with_margin(rows.saturating_add(SPARE_ROWS), most.1))
 }

@@ -1,7 +1,7 @@
 //! A prompt with its clock and its deadline, for programs that run their own event loop.
 //!
-//! A [`Prompt`] counts time from its first frame. The session does that arithmetic, so that callers only pass
-//! `Instant::now()`. It has no IO and no clock: it turns input into effects and draws into a buffer.
+//! A [`Prompt`] counts time from its first frame. The session computes that time, so that callers only pass
+//! `Instant::now()`. It does no IO and reads no clock: it turns input into effects and draws into a buffer.
 
 use crate::decode::TerminalInput;
 use crate::editor::EditedText;
@@ -16,10 +16,10 @@ use ratatui_core::text::Line;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// A question inside a ratatui program: owns the prompt, its clock and its deadline.
+/// A question inside a ratatui program. The session owns the prompt and computes its clock and its deadline.
 ///
-/// Draw it, wait for input until [`next_wake`](PromptSession::next_wake), feed it, and repeat until the effect is
-/// `Finish`, `PutAside` or `Interrupt`. The clock starts with the first frame.
+/// Render the session, wait for input until [`next_wake`](PromptSession::next_wake), and handle the input. Repeat this
+/// until the effect is `Finish`, `PutAside` or `Interrupt`. The clock starts with the first frame.
 ///
 /// ```
 /// use askuser::prompt::Effect;
@@ -57,13 +57,13 @@ pub struct PromptSession {
 }
 
 impl PromptSession {
-    /// A session for a request: its questions, its origin, its context, its known answers and its deadline.
+    /// Creates a session for a request, with its questions, origin, context, known answers and deadline.
     pub fn new(request: &Request, theme: Theme) -> PromptSession {
         let prompt = Prompt::of(request, PromptOptions::default().key_delay);
         PromptSession { context: request.context().cloned(), ..PromptSession::from_prompt(prompt, theme) }
     }
 
-    /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
+    /// Creates a session for a prompt with other settings, such as another key delay. The session has no context.
     pub fn from_prompt(prompt: Prompt, theme: Theme) -> PromptSession {
         PromptSession {
             prompt,
@@ -75,12 +75,13 @@ impl PromptSession {
         }
     }
 
-    /// The prompt behind the session.
+    /// Returns the prompt of the session.
     pub fn prompt(&self) -> &Prompt {
         &self.prompt
     }
 
-    /// Feeds a key or a paste. What a key does may depend on what is on the screen, so render between two of them.
+    /// Handles a key or a paste, and returns its effect. The effect of a key may depend on the screen, so render
+    /// between two keys.
     ///
     /// On `Effect::Edit`, call [`open_editor`](crate::open_editor) and pass the result to
     /// [`finish_edit`](PromptSession::finish_edit). The outcome of `Effect::Finish` becomes a resolution with
@@ -94,7 +95,8 @@ impl PromptSession {
         self.update(event, now)
     }
 
-    /// Tells that time has passed. Due at [`next_wake`](PromptSession::next_wake); harmless at any time.
+    /// Updates the clock and returns the effect. Call it at [`next_wake`](PromptSession::next_wake). Calls at other
+    /// times are harmless.
     pub fn tick(&mut self, now: Instant) -> Effect {
         self.update(Event::Tick, now)
     }
@@ -114,18 +116,18 @@ impl PromptSession {
         }
     }
 
-    /// The time of the next [`tick`](PromptSession::tick) and render: the countdown, the deadline, the end of a flash.
-    /// `None` before the first frame, or if only input can change the state.
+    /// Returns the time of the next [`tick`](PromptSession::tick) and render: for the countdown, the deadline or the
+    /// end of a flash. `None` before the first frame, or if only input can change the state.
     pub fn next_wake(&self) -> Option<Instant> {
         self.first_frame?.checked_add(self.prompt.next_change()?)
     }
 
-    /// Time since the first frame.
+    /// Returns the time since the first frame, or zero before the first frame.
     pub(crate) fn elapsed(&self, now: Instant) -> Duration {
         self.first_frame.map_or(Duration::ZERO, |first| now.saturating_duration_since(first))
     }
 
-    /// Takes the text from the external editor, or shows the error. A refused text stays in its file, and the prompt
+    /// Inserts the text from the external editor, or shows the error. A refused text stays in its file, and the prompt
     /// names the file.
     pub fn finish_edit(&mut self, edited: io::Result<EditedText>, now: Instant) {
         match edited {
@@ -146,14 +148,14 @@ impl PromptSession {
         self.prompt.warn(text);
     }
 
-    /// The rows the prompt needs in a width; in fewer rows it scrolls.
+    /// Returns the number of rows that the prompt needs in this width. In fewer rows the prompt scrolls.
     pub fn height(&self, columns: u16) -> u16 {
         let widget = PromptWidget { theme: self.theme, phase: self.phase, context: self.context.as_ref() };
         widget.height(&self.prompt, columns)
     }
 
-    /// Draws into an area, as far as it is inside the buffer. Returns where the hardware cursor belongs while text is
-    /// typed, so that input methods show up in the right place.
+    /// Draws into the part of an area that is inside the buffer. Returns the position of the hardware cursor, so that
+    /// input methods appear there. `None` while no text is typed.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, now: Instant) -> Option<Position> {
         self.first_frame.get_or_insert(now);
         let area = area.intersection(buffer.area);
@@ -165,7 +167,7 @@ impl PromptSession {
         cursor
     }
 
-    /// The lines that show an outcome in the scrollback or in a conversation once the prompt is gone.
+    /// Returns the lines that show an outcome in the scrollback or in a conversation after the prompt.
     pub fn closing_lines(&self, outcome: &Outcome, confirm: Confirm, columns: u16) -> Vec<Line<'static>> {
         match self.prompt.condition(outcome) {
             Some(note) if !matches!(confirm, Confirm::None | Confirm::Elsewhere) => {
@@ -175,12 +177,12 @@ impl PromptSession {
         }
     }
 
-    /// The complete context of the questions, for the scrollback.
+    /// Returns the lines of the complete context of the questions, for the scrollback.
     pub(crate) fn context_lines(&self, columns: u16) -> Vec<Line<'static>> {
         self.context.as_ref().map(|context| context_lines(context, &self.theme, columns)).unwrap_or_default()
     }
 
-    /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
+    /// Returns the layout in this many columns and rows. The caller passes its viewport to [`Prompt::look`].
     pub(crate) fn view(&mut self, columns: u16, rows: u16) -> View {
         let context = self.context.as_ref();
         View::after(&mut self.laid_out, &self.prompt, context, &self.theme, self.phase, (columns, rows))

@@ -50,7 +50,7 @@ fn keys_before_the_arming_delay_answer_nothing() {
     let start = Instant::now();
     draw(&mut session, start);
     assert_eq!(session.handle(key(KeyCode::Enter), start + Duration::from_millis(100)), Effect::Continue);
-    // The rest of what was typed at once is refused, too.
+    // The rest of the keys that were typed at once is ignored, too.
     assert_eq!(session.handle(key(KeyCode::Enter), start + Duration::from_millis(300)), Effect::Continue);
     let effect = session.handle(key(KeyCode::Enter), start + Duration::from_millis(1_100));
     assert!(matches!(effect, Effect::Finish(_)), "{effect:?}");

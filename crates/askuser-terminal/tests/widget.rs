@@ -1,4 +1,4 @@
-//! The widget as another program uses it: through the public interface, inside a layout of its own.
+//! The widget in another program: through the public interface, inside the program's own layout.
 
 use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Context, Key, KeyCode, Prompt, QuestionSet, Rules};
@@ -20,7 +20,7 @@ fn press(prompt: &mut Prompt, code: KeyCode) -> Effect {
     prompt.update(Event::Key(Key::plain(code)), Duration::ZERO)
 }
 
-/// A program with a column of its own on the left and the prompt beside it.
+/// Returns the screen of a program with its own column on the left and the prompt beside that column.
 fn draw(prompt: &mut Prompt, columns: u16, rows: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     let draw = |frame: &mut ratatui::Frame<'_>| {
@@ -78,7 +78,7 @@ fn an_area_without_cells_is_left_alone() {
         let cursor = PromptWidget::default().render_with_cursor(area, &mut buffer, &mut prompt);
         assert_eq!((cursor, &buffer), (None, &full), "{area:?}");
     }
-    // Nothing of it was seen, so nothing is chosen unread.
+    // No option was visible, so Enter selects none.
     assert_eq!(press(&mut prompt, KeyCode::Enter), Effect::Continue);
 }
 

@@ -6,7 +6,7 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// The proposal's call with two questions.
+/// The example of the proposals, a call with two questions.
 const INPUT: &str = r#"{"questions":[{"question":"Which authentication method should we use?","header":"Auth Method",
 "options":[{"label":"OAuth 2.0 (Recommended)","description":"Industry standard, supports social login"},
 {"label":"JWT","description":"Stateless tokens, good for APIs"},

@@ -1,6 +1,6 @@
 //! Compares texts that look alike to a person: labels, questions, and imitations of Other.
 //!
-//! Plain ASCII, as in nearly every label, needs no Unicode table.
+//! Texts in plain ASCII, as nearly all labels are, are compared without Unicode tables.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -9,7 +9,7 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     if a.is_ascii() && b.is_ascii() {
         return a.eq_ignore_ascii_case(b);
     }
-    // Look-alikes are compared with their case: `Н` looks like `H`, but `н` does not look like `h`.
+    // Look-alike letters are compared case-sensitively: `Н` looks like `H`, but `н` does not look like `h`.
     a.nfkc().flat_map(lower).eq(b.nfkc().flat_map(lower)) || a.nfkc().map(latin).eq(b.nfkc().map(latin))
 }
 
@@ -23,12 +23,12 @@ pub(crate) fn is_other(name: &str) -> bool {
     let word = folded.trim_start_matches(is_decoration);
     let word = word.split(BRACKETS).next().unwrap_or_default();
     let word = word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-'));
-    // Spaced out, or with a zero as its first letter, it still reads as that word.
+    // A person reads `O t h e r` and `0ther` as Other.
     let letters = word.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '0' { 'o' } else { c });
     letters.eq("other".chars())
 }
 
-/// Whether a person would read a safe text as this name, with any characters between and around its letters.
+/// Whether a person would read a safe text as this name. Only letters and digits are compared, in any case.
 pub(crate) fn reads_like(text: &str, name: &str) -> bool {
     bare_letters(text) == bare_letters(name)
 }
@@ -44,8 +44,8 @@ fn bare_letters(text: &str) -> String {
 
 const BRACKETS: [char; 8] = ['(', '[', '{', '<', ')', ']', '}', '>'];
 
-/// Characters around a word that leave it the same word: blanks, brackets, quotes, bold, symbols. Characters of paths
-/// and flags are excluded: `other/` and `--other` are different words.
+/// Whether a character is mere decoration of a word: a blank, bracket, quote, asterisk or symbol. Characters of paths
+/// and flags do not count, because `other/` and `--other` are different words.
 fn is_decoration(c: char) -> bool {
     match c.is_ascii() {
         true => c.is_ascii_whitespace() || BRACKETS.contains(&c) || matches!(c, '"' | '\'' | '`' | '*'),
@@ -53,7 +53,7 @@ fn is_decoration(c: char) -> bool {
     }
 }
 
-/// The lower case of a letter. The two small sigmas count as one letter, and `ß` as `ss`.
+/// Returns the lower case of a letter, with `ς` as `σ` and `ß` as `ss`.
 fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().flat_map(|c| match c {
         'ς' => ['σ'].into_iter().chain(None),
@@ -62,10 +62,10 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     })
 }
 
-/// Each word is a Latin letter and its look-alikes in other scripts: Cyrillic, Greek, Cherokee, Lisu, NKo. They are
-/// escaped, because a reader could not see the difference. Pairs within ASCII, such as `1` and `I`, are left out on
-/// purpose: `Phase 1` and `Phase I` are two labels. Lunate sigmas are left out, too, because NFKC makes them plain
-/// sigmas.
+/// Latin letters with their look-alikes from Cyrillic, Greek, Cherokee, Lisu and NKo. Each word of this text is a Latin
+/// letter followed by its look-alikes. The look-alikes are escaped, because a reader could not see the difference.
+/// Pairs within ASCII, such as `1` and `I`, are absent on purpose: `Phase 1` and `Phase I` are two labels. Lunate
+/// sigmas are absent, because NFKC turns them into plain sigmas.
 const LOOK_ALIKES: &str = "\
     A\u{391}\u{410}\u{13aa}\u{a4ee} B\u{392}\u{412}\u{13f4}\u{a4d0} C\u{421}\u{13df}\u{a4da} D\u{13a0}\u{a4d3} \
     E\u{395}\u{415}\u{13ac}\u{a4f0} F\u{a4dd} G\u{50c}\u{13c0}\u{a4d6} H\u{397}\u{41d}\u{13bb}\u{a4e7} \
@@ -77,7 +77,7 @@ const LOOK_ALIKES: &str = "\
     e\u{435} h\u{4bb} i\u{456}\u{13a5} j\u{3f3}\u{458} l\u{4cf}\u{7ca} o\u{3bf}\u{43e}\u{7cb} p\u{440} q\u{51b} \
     r\u{433} s\u{455} v\u{3bd}\u{475} w\u{51d} x\u{445} y\u{443}";
 
-/// The Latin letter that a letter of another script looks like.
+/// Returns the Latin letter that a letter of another script looks like, or else the character itself.
 fn latin(c: char) -> char {
     let found = if c.is_ascii() { None } else { LOOK_ALIKES.find(c) };
     let word = found.and_then(|at| LOOK_ALIKES[..at].rsplit(' ').next());

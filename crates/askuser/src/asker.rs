@@ -1,11 +1,11 @@
-//! The one interface to a person.
+//! The interface through which an agent asks a person.
 //!
 //! An agent's loop holds an [`Asker`] and does not know terminals, pages or protocols. Refusal, time-out and absence
-//! are outcomes. Only an interrupt, a withdrawal, a question put aside and a broken surface are errors.
+//! are outcomes, not errors. See [`AskError`] for the errors.
 //!
-//! 1. [`Asker::decide`]: what is known without asking.
-//! 2. [`Asker::ask`]: waits for the person. To stop waiting is to drop the future: it detaches, and withdraws nothing.
-//! 3. [`Delivery::stored`]: tells the surface that the answer is kept, which is when it shows success.
+//! 1. [`Asker::decide`] returns the answers that are known without asking.
+//! 2. [`Asker::ask`] waits for the person. Dropping its future stops waiting, but does not withdraw the question.
+//! 3. [`Delivery::stored`] tells the surface that the answer is stored. The surface shows success then.
 //!
 //! [`Asker::close`] tells a surface that its question has ended elsewhere.
 
@@ -20,7 +20,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-/// Something that can put questions to a person.
+/// A way to ask a person questions.
 ///
 /// ```
 /// use askuser::{Asker, Asking, Outcome, Request, Via};
@@ -36,39 +36,39 @@ use std::pin::Pin;
 /// }
 /// ```
 pub trait Asker: Send + Sync {
-    /// Returns the known answers to a request without asking. By default there are none.
+    /// Returns the known answers to a request without asking. The default implementation knows none.
     fn decide(&self, _request: &Request) -> Decision {
         Decision::Ask(Vec::new())
     }
 
-    /// Asks, and completes when there is a resolution. Dropping the future detaches: a surface that keeps questions keeps
-    /// this one, one that only shows it takes it off the screen.
+    /// Asks the person, and completes with the resolution. Dropping the future detaches the caller. A surface that
+    /// stores questions keeps the question open; any other surface removes it from the screen.
     ///
     /// # Errors
-    /// The future fails where asking breaks off without a resolution; see [`AskError`].
+    /// If asking ends without a resolution; see [`AskError`].
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a>;
 
-    /// Closes a question that has ended elsewhere. The surface shows the ending, and the future of its `ask` completes. A surface
-    /// that shows no question needs no override.
+    /// Closes a question that has ended elsewhere. The surface shows the ending, and the future of its `ask` completes.
+    /// A surface that shows no questions needs no override.
     fn close(&self, _key: &RequestKey, _ending: &Ending) {}
 
-    /// Withdraws a question from the store, at once. Completes with the answer that the store already had. Without one it fails
-    /// with [`AskError::Withdrawn`].
+    /// Withdraws a question from the store immediately. Completes with the stored answer if there already is one.
+    /// Otherwise it fails with [`AskError::Withdrawn`].
     fn withdraw<'a>(&'a self, _request: &'a Request) -> Asking<'a> {
         Box::pin(std::future::ready(Err(AskError::Withdrawn)))
     }
 }
 
-/// The known part of a request before a person is asked.
+/// The decision about a request before a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is settled; no person is asked.
+    /// The request is settled. No person is asked.
     Settled(Resolution),
-    /// A person is asked; these answers are already known.
+    /// A person is asked. These answers are already known.
     Ask(Vec<Answer>),
 }
 
-/// A question being asked.
+/// The future of [`Asker::ask`].
 pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Delivery, AskError>> + Send + 'a>>;
 
 /// A resolution on its way from a surface to the caller. The surface shows success once the caller reports that the
@@ -79,38 +79,38 @@ pub struct Delivery {
     acknowledge: Option<Acknowledge>,
 }
 
-/// Tells a surface whether what it delivered was stored, or why not.
+/// A callback that tells a surface whether its resolution was stored. An error states the reason.
 type Acknowledge = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 impl Delivery {
-    /// A delivery with a callback that reports to its surface whether it was stored.
+    /// Creates a delivery with a callback that reports to the surface whether the resolution was stored.
     pub fn new(resolution: Resolution, acknowledge: impl FnOnce(Result<(), String>) + Send + 'static) -> Delivery {
         Delivery { resolution, acknowledge: Some(Box::new(acknowledge)) }
     }
 
-    /// The resolution.
+    /// The delivered resolution.
     pub fn resolution(&self) -> &Resolution {
         &self.resolution
     }
 
-    /// It is stored where it must be, or need not be: the surface may show success.
+    /// Reports that the resolution is stored, or need not be stored. The surface may show success then.
     pub fn stored(mut self) -> Resolution {
         self.tell(Ok(()));
         self.resolution.clone()
     }
 
-    /// It could not be stored; the surface says so.
+    /// Reports that the resolution could not be stored. The surface shows the reason.
     pub fn not_stored(mut self, why: impl Into<String>) -> Resolution {
         self.tell(Err(why.into()));
         self.resolution.clone()
     }
 
-    /// Checks what a surface hands over to an asker that has no store: the outcome fits the request, and a person decided if a file
-    /// or a rule has no say.
+    /// Checks the resolution for an asker without a store. The outcome must fit the request. If the request asks for
+    /// consent, a person must have decided. A failed check is also reported to the surface.
     ///
     /// # Errors
-    /// [`AskError::WrongAnswer`] for an outcome of other questions, [`AskError::NotAPersons`] for a file or a rule, and
-    /// [`AskError::Reported`] for the asker itself. The surface gets the error too.
+    /// Returns [`AskError::WrongAnswer`] if the outcome belongs to other questions. Returns [`AskError::NotAPersons`]
+    /// if a file or a rule decided, and [`AskError::Reported`] if the asker itself reported the outcome.
     pub fn check(mut self, request: &Request) -> Result<Delivery, AskError> {
         match check(&self.resolution, request) {
             Ok(()) => Ok(self),
@@ -148,7 +148,7 @@ impl Drop for Delivery {
 }
 
 impl From<Resolution> for Delivery {
-    /// A delivery whose surface waits for no word.
+    /// Creates a delivery without a callback.
     fn from(resolution: Resolution) -> Delivery {
         Delivery { resolution, acknowledge: None }
     }
@@ -170,58 +170,58 @@ impl From<StoreError> for AskError {
     }
 }
 
-/// Why asking broke off without a resolution.
+/// The reason why asking ended without a resolution.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The person pressed Ctrl-C: the whole turn stops.
+    /// The person pressed Ctrl-C. The whole turn stops.
     #[error("interrupted")]
     Interrupted,
-    /// The caller has withdrawn the question.
+    /// The caller withdrew the question.
     #[error("withdrawn")]
     Withdrawn,
-    /// The person opened a question that is kept elsewhere and put it aside. It waits on; the draft is to be filled in when it is
-    /// opened again.
+    /// The person opened a stored question and chose Later. The question stays open. The draft is filled in when the
+    /// question is opened again.
     #[error("put aside")]
     PutAside(Draft),
-    /// The person put the question aside, and the store did not save their draft.
+    /// The person put the question aside, and the store could not save the draft.
     #[error("the question is still waiting, but your draft could not be saved")]
     NotSaved(#[source] StoreError),
     /// The question ended elsewhere before it was answered here.
     #[error("the question has ended elsewhere")]
     Ended(Box<Ending>),
-    /// The process was told to end. The person has not refused: the question stays open.
+    /// The process was told to terminate. The question stays open, because a termination is not a refusal.
     #[error("ended by signal {0}")]
     Signal(i32),
-    /// The surface handed back an outcome that is not one of the question it was asked.
+    /// The surface delivered an outcome that does not fit the question.
     #[error("the answer does not belong to the question that was asked")]
     WrongAnswer(#[source] Violations),
-    /// The store that keeps the question failed.
+    /// The store of the question failed.
     #[error("the inbox failed")]
     Store(#[source] StoreError),
-    /// The surface handed over what a file or a rule says, where only a person can agree.
+    /// A file or a rule decided a request that needs a person's consent.
     #[error("only a person can agree to this, and this answer is not a person's")]
     NotAPersons,
-    /// The asker that uses the credential of this name settled the question itself, through the store.
+    /// The asker with the credential of this name reported the outcome itself, through the store.
     #[error("the asker ({0}) reported this outcome itself, and no person is known to have decided")]
     Reported(String),
     /// The surface failed.
     #[error("{what}")]
     Surface {
-        /// The failed operation: `cannot open the terminal`.
+        /// The failed operation, such as `cannot open the terminal`.
         what: String,
-        /// The cause.
+        /// The error that caused the failure.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl AskError {
-    /// The surface failed while doing this.
+    /// Creates an [`AskError::Surface`].
     pub fn surface(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> AskError {
         AskError::Surface { what: what.into(), source: source.into() }
     }
 
-    /// The error and its causes in one line, each once.
+    /// Returns the error and its causes in one line, without repetitions.
     pub fn chain(&self) -> String {
         crate::error_chain(self)
     }

@@ -1,4 +1,4 @@
-//! What a surface and a caller tell each other.
+//! Tests of the reports between a surface and a caller.
 
 use super::*;
 use crate::Chain;
@@ -45,7 +45,7 @@ fn a_person_who_sees_a_question_that_ended_elsewhere_reads_how() {
     assert_eq!(elsewhere(refused), "Declined from web (too early)");
 }
 
-/// What a surface has been told about its delivery.
+/// The reports to a surface about its delivery.
 type Told = Arc<Mutex<Vec<Result<(), String>>>>;
 
 fn delivery(resolution: Resolution) -> (Delivery, Told) {
@@ -89,7 +89,7 @@ fn an_error_and_its_causes_are_one_line() {
     assert_eq!(AskError::Interrupted.chain(), "interrupted");
 }
 
-/// An asker that knows nothing beforehand, answers, and remembers what was closed.
+/// An asker that knows no answers beforehand, answers, and records the closed questions.
 #[derive(Clone, Default)]
 struct Person {
     closed: Arc<Mutex<Vec<(RequestKey, Ending)>>>,
@@ -105,7 +105,7 @@ impl Asker for Person {
     }
 }
 
-/// What is there already.
+/// Returns the output of a future that must be ready.
 fn ready<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -120,7 +120,7 @@ fn an_asker_before_a_person_hands_everything_on() {
     let (person, request) = (Person::default(), request("Which?"));
     let before = |policy| Chain::new(policy).with_person(Arc::new(person.clone()));
     let elsewhere = before(policy(json!({"Colour": "red"})));
-    // Answers that do not fit are no answers: the person is asked.
+    // Answers that do not fit a question are ignored, so the person is asked.
     let misfit = before(policy(json!({"Database": "Oracle"})));
     let askers: [Box<dyn Asker>; 6] = [
         Box::new(person.clone()),

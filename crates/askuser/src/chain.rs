@@ -1,4 +1,4 @@
-//! The one chain of surfaces: a policy, then a person.
+//! A policy in front of a person, combined into one asker.
 
 use crate::asker::{Asker, Asking, Decision};
 use crate::policy::Policy;
@@ -9,9 +9,10 @@ use crate::violation::Violations;
 use std::fmt;
 use std::sync::Arc;
 
-/// A policy in front of a person: it answers what it can, and the person is asked the rest. See [`Policy`] for what it answers.
+/// An asker that applies a policy and asks a person the remaining questions. [`Policy`] describes the questions that it
+/// answers.
 ///
-/// A caller asks the policy once, by [`Asker::decide`] or [`Chain::settle`]. [`Asker::ask`] asks the person.
+/// A caller applies the policy once, by [`Asker::decide`] or [`Chain::settle`]. [`Asker::ask`] only asks the person.
 #[derive(Clone, Default)]
 pub struct Chain {
     policy: Policy,
@@ -25,29 +26,29 @@ type OnMisfit = dyn Fn(&Violations) + Send + Sync;
 type OnAsk = dyn Fn(&Request) + Send + Sync;
 
 impl Chain {
-    /// A chain that begins with this policy, and goes on to a person.
+    /// Creates a chain with this policy. [`Chain::with_person`] adds the person.
     pub fn new(policy: Policy) -> Chain {
         Chain { policy, ..Chain::default() }
     }
 
-    /// The policy alone: what it does not settle is unavailable.
+    /// Creates a chain without a person. A request that the policy does not settle is unavailable.
     pub fn alone(policy: Policy) -> Chain {
         Chain { policy, is_alone: true, ..Chain::default() }
     }
 
-    /// Asks this person what the policy leaves open.
+    /// Sets the person, who is asked the questions that the policy leaves open.
     #[must_use]
     pub fn with_person(self, person: Arc<dyn Asker>) -> Chain {
         Chain { person: Some(person), ..self }
     }
 
-    /// Called if answers written beforehand match a question without fitting it, so that the person is asked.
+    /// Sets a callback for prepared answers that match a question but do not fit it. The person is asked in that case.
     #[must_use]
     pub fn on_misfit(self, notify: impl Fn(&Violations) + Send + Sync + 'static) -> Chain {
         Chain { on_misfit: Some(Arc::new(notify)), ..self }
     }
 
-    /// Called before the person is asked. Must not block.
+    /// Sets a callback that runs before the person is asked. It must not block.
     #[must_use]
     pub fn on_ask(self, notify: impl Fn(&Request) + Send + Sync + 'static) -> Chain {
         Chain { on_ask: Some(Arc::new(notify)), ..self }
@@ -58,17 +59,17 @@ impl Chain {
         &self.policy
     }
 
-    /// The decision of the policy.
+    /// Applies the policy to a request.
     ///
     /// # Errors
-    /// Every reason why answers written beforehand do not fit a question that a person could be asked.
+    /// Returns every reason why prepared answers do not fit their questions. A chain without a person returns no error.
     pub fn settle(&self, request: &Request) -> Result<Decision, Violations> {
         if self.is_alone { Ok(Decision::Settled(self.policy.alone(request))) } else { self.policy.apply_to(request) }
     }
 }
 
 impl Asker for Chain {
-    /// Answers that do not fit a question are no answers to it: the person is asked.
+    /// Applies the policy. If prepared answers do not fit their questions, the person is asked all questions.
     fn decide(&self, request: &Request) -> Decision {
         self.settle(request).unwrap_or_else(|violations| {
             if let Some(notify) = &self.on_misfit {

@@ -1,19 +1,19 @@
-//! A person's unsent work at a prompt.
+//! Drafts: the unsent work of a person at a prompt.
 
 use crate::outcome::Answer;
 use crate::{report, sanitize};
 use serde::{Deserialize, Serialize};
 
-/// The state of a prompt, to continue later at this surface or another.
+/// The unsent answers and texts of a prompt. A prompt at any surface can restore them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Draft {
-    /// The answers to the questions that the person has touched.
+    /// The unsent answers, one for each question that the person has worked on.
     pub answers: Vec<Unsent>,
-    /// The unsent text of "discuss first".
+    /// The unsent message of "discuss first", if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discuss: Option<String>,
-    /// The unsent reason of a refusal.
+    /// The unsent reason of a refusal, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decline: Option<String>,
 }
@@ -22,10 +22,11 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unsent {
-    /// The chosen options and the notes. Unlike a sent answer, it may be without a choice.
+    /// The chosen options, the typed text and the notes. An unsent answer may lack a choice.
     #[serde(flatten)]
     pub answer: Answer,
-    /// The text under Other while Other is not chosen.
+    /// The text in the Other field while Other is not chosen. If Other is chosen, its text is in `answer` and this is
+    /// `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
 }
@@ -43,13 +44,13 @@ impl Draft {
         *self == Draft::default()
     }
 
-    /// The complete answers, which could be sent.
+    /// Returns the answers that have a choice or a text, so that they could be sent.
     pub fn chosen(&self) -> Vec<Answer> {
         let is_choice = |answer: &&Answer| !answer.selected_options.is_empty() || answer.custom_input.is_some();
         self.answers.iter().map(|unsent| &unsent.answer).filter(is_choice).cloned().collect()
     }
 
-    /// The content as texts, one for each question and field: `Database: SQLite (note: for now)`.
+    /// Describes the draft in texts, one for each question and field: `Database: SQLite (note: for now)`.
     pub fn words(&self) -> Vec<String> {
         let of_question = |Unsent { answer, typed }: &Unsent| {
             let words = report::names(answer).chain(answer.custom_input.clone()).chain(typed.clone());

@@ -1,8 +1,9 @@
-//! An error as one line.
+//! Formats an error with its causes.
 
 use std::error::Error;
 
-/// An error and its causes in one line, without repetitions: many errors repeat the text of their cause.
+/// Returns an error and its causes as one line. A cause whose text is in the line already is left out, because many
+/// errors repeat their cause.
 pub fn error_chain(error: &dyn Error) -> String {
     let mut line = error.to_string();
     for cause in std::iter::successors(error.source(), |cause| (*cause).source()).map(ToString::to_string) {

@@ -1,35 +1,36 @@
-//! The gate for text that a person agrees to. It removes no character, so the display determines the text that runs.
+//! Displays text that a person agrees to. No character is removed, so the display determines the text that runs.
 //!
-//! Every character without a glyph is spelled out, as `<U+009D>`. A tab is an arrow that fills four columns, a carriage
-//! return `␍`, and a blank at the end of a line `␣`. If the text itself contains such a sign, that is spelled out, too.
-//! So [`read`] restores every text from the output of [`shown`]. Line ends stay line ends; a surface puts a bar before
-//! each line. The output passes [`sanitize`] unchanged. Look-alike letters and wrapping are out of scope.
+//! A character without a glyph is spelled out by its code point, as `<U+009D>`. A tab is shown as an arrow that fills
+//! four columns. A carriage return is shown as `␍`, and a blank at the end of a line as `␣`. If the text itself
+//! contains such a sign, the sign is spelled out, too. So [`read`] restores every text from the output of [`shown`].
+//! Line ends stay line ends, and a surface draws a bar before each line. The output passes [`sanitize`] unchanged.
+//! Look-alike letters and wrapping are out of scope.
 
 use crate::sanitize::{self, Gate};
 use std::borrow::Cow;
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The characters that a surface can show.
+/// The character set that a surface can display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charset {
-    /// All of Unicode.
+    /// The Unicode characters.
     #[default]
     Utf8,
-    /// ASCII only. In a single-byte charset, the bytes of a UTF-8 character may be control characters.
+    /// The ASCII characters only. In a single-byte charset, the bytes of a UTF-8 character may be control characters.
     Ascii,
 }
 
-/// The start of a spelled-out character; `>` ends it.
+/// The beginning of a spelled-out character, such as `<U+009D>`.
 const SPELLED: &str = "<U+";
-/// The blanks fill the columns of a tab. An arrow without them is an arrow of the text.
+/// The sign of a tab, four columns wide. The blanks distinguish it from an arrow in the text.
 const TAB: &str = "→   ";
 const CARRIAGE_RETURN: char = '␍';
 const LAST_BLANK: char = '␣';
 /// The bar before every line of untrusted text, as in a terminal.
 const BAR: char = '┃';
 
-/// The complete display of `text` for a person who agrees to it.
+/// Returns the complete display of `text` for a person who agrees to it.
 ///
 /// ```
 /// use askuser::exact::{Charset, read, shown};
@@ -52,7 +53,7 @@ pub fn shown(text: &str, charset: Charset) -> Cow<'_, str> {
             ('\n', _) => gate.put_sign("\n"),
             ('\t', Charset::Utf8) => gate.put_sign(TAB),
             ('\r', Charset::Utf8) => gate.put_sign(CARRIAGE_RETURN.encode_utf8(&mut [0; 4])),
-            // The context lines of a diff often consist of one blank.
+            // A blank alone on its line stays as it is. The context lines of a diff often consist of one blank.
             (' ', Charset::Utf8) if ends_line(ahead) && !gate.is_at_line_start() => {
                 gate.put_sign(LAST_BLANK.encode_utf8(&mut [0; 4]));
             }
@@ -67,8 +68,8 @@ pub fn shown(text: &str, charset: Charset) -> Cow<'_, str> {
     if shown == text { Cow::Borrowed(text) } else { Cow::Owned(shown) }
 }
 
-/// The text behind the output of [`shown`]. It also accepts lines without their final blanks, as a screen cuts them;
-/// then a line of one blank is empty.
+/// Restores the text from the output of [`shown`]. A screen may have cut the final blanks of the lines. A line of one
+/// blank is then restored as an empty line.
 pub fn read(shown: &str) -> String {
     let mut text = String::with_capacity(shown.len());
     let mut rest = shown;
@@ -88,13 +89,13 @@ pub fn read(shown: &str) -> String {
     text
 }
 
-/// A shown text for a surface that draws no bars itself: every line begins with a bar.
+/// Adds a bar to the beginning of every line of a shown text. A surface that draws no bars itself needs them.
 pub fn barred(shown: &str) -> String {
     let lines: Vec<String> = shown.split('\n').map(|line| format!("{BAR} {line}").trim_end().to_owned()).collect();
     lines.join("\n")
 }
 
-/// The number of rows that a shown text takes at this width.
+/// Returns the number of rows that a shown text takes at this width.
 pub fn rows(shown: &str, columns: usize) -> usize {
     shown.split('\n').map(|line| line.width().div_ceil(columns.max(1)).max(1)).sum()
 }
@@ -105,7 +106,7 @@ fn spell(gate: &mut Gate, c: char) {
     gate.put_sign(&name);
 }
 
-/// The spelled-out character at the beginning, and the length of its name.
+/// Returns the spelled-out character at the beginning, and the length of its name in bytes; `None` if there is none.
 fn spelled(shown: &str) -> Option<(char, usize)> {
     let name = shown.strip_prefix(SPELLED)?;
     let end = name.find('>')?;
@@ -113,7 +114,7 @@ fn spelled(shown: &str) -> Option<(char, usize)> {
     Some((c, SPELLED.len() + end + 1))
 }
 
-/// Whether a character of the text, with the text after it, would read as one of our signs.
+/// Whether a character of the text, with the text after it, would read as a sign of [`shown`].
 fn is_sign(c: char, ahead: &str) -> bool {
     match c {
         '<' => ahead.starts_with(&SPELLED[1..]),
@@ -127,8 +128,8 @@ fn ends_line(ahead: &str) -> bool {
     ahead.is_empty() || ahead.starts_with('\n')
 }
 
-/// Whether a character shows as itself. The ASCII space does; other blanks and invisible, private or unassigned
-/// characters do not. A font may still lack a glyph.
+/// Whether a character is shown as itself. The ASCII space is. Other blanks and invisible, private or unassigned
+/// characters are not. A font may still lack a glyph.
 fn has_glyph(c: char, charset: Charset) -> bool {
     match charset {
         _ if c.is_ascii() => matches!(c, ' '..='~'),
@@ -137,10 +138,10 @@ fn has_glyph(c: char, charset: Charset) -> bool {
     }
 }
 
-/// Whether the standard library prints a character unchanged: no control, format, private, unassigned or blank
-/// character.
+/// Whether the standard library prints a character unchanged, because it is no control, format, private, unassigned or
+/// blank character.
 fn is_graphic(c: char) -> bool {
-    // As the second of two characters, because a combining mark without a base is escaped.
+    // The character comes second, because a combining mark at the beginning is escaped.
     let mut two = [b'a', 0, 0, 0, 0];
     let length = 1 + c.encode_utf8(&mut two[1..]).len();
     std::str::from_utf8(&two[..length]).is_ok_and(|two| two.escape_debug().nth(2).is_none())

@@ -81,7 +81,7 @@ fn what_has_no_glyph_is_spelled_out() {
         '\u{202f}',
         '\u{205f}',
         '\u{3000}',
-        // For private use, no character, not assigned.
+        // Private-use characters, noncharacters and unassigned code points.
         '\u{e0b0}',
         '\u{f8ff}',
         '\u{100000}',

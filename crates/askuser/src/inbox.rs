@@ -1,4 +1,4 @@
-//! An asker that keeps questions: the caller has a ticket at once, and may come back for the answer.
+//! An asker that stores questions. The caller gets a ticket immediately and may fetch the answer later.
 
 use crate::asker::{Asker, Asking};
 use crate::request::Request;
@@ -6,21 +6,21 @@ use crate::store::{Handle, Principal, Put, Series, StoreError};
 use std::future::Future;
 use std::pin::Pin;
 
-/// A question being kept.
+/// The future of [`Inbox::keep`].
 pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<Put, StoreError>> + Send + 'a>>;
 
-/// Keeps questions for their person. The ticket is the id of the question; to withdraw it is [`Handle::withdraw`].
+/// An asker with a store. The id of a stored question is its ticket, and [`Handle::withdraw`] withdraws the question.
 pub trait Inbox: Asker {
-    /// Keeps a question, and calls the person if it is new. The question may have ended already.
+    /// Stores a question, and notifies the person if the question is new. The question may have ended already.
     fn keep<'a>(&'a self, request: &Request, series: Option<&Series>) -> Keeping<'a>;
 
-    /// Waits for the end of a question that was kept, and asks it at a surface of this process meanwhile, as this request says.
-    /// Dropping the future detaches.
+    /// Waits for the end of a stored question. Meanwhile, the given surface of this process asks the question as
+    /// `request` describes it. Dropping the future stops waiting, but does not withdraw the question.
     fn wait<'a>(&'a self, put: Put, request: &'a Request, surface: Option<&'a dyn Asker>) -> Asking<'a>;
 
-    /// The store, as this principal uses it.
+    /// Returns a handle of the store for this principal.
     fn handle(&self, principal: Principal) -> Handle;
 
-    /// The user's name of the person who answers at a surface of this process.
+    /// The user name of the person who answers at the surfaces of this process.
     fn person(&self) -> &str;
 }

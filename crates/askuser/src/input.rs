@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-/// The keys of a call; other keys are ignored. `metadata` is for programs and not advertised to models. `answers` of
-/// the proposals is absent on purpose: a model that fills in the user's answers must never be believed.
+/// The keys of a call. Other keys are ignored. `metadata` is for programs and not advertised to models. The key
+/// `answers` of the proposals is absent on purpose: a model must never fill in the user's answers.
 pub(crate) const CALL_KEYS: &[&str] = &["questions", "metadata"];
 /// The keys of one question.
 pub(crate) const QUESTION_KEYS: &[&str] = &["question", "header", "options", "multiSelect"];
@@ -22,7 +22,7 @@ pub struct QuestionInput {
 }
 
 impl QuestionInput {
-    /// A single-select question without options yet.
+    /// Creates a single-select question without options.
     pub fn new(question: impl Into<String>, header: impl Into<String>) -> QuestionInput {
         QuestionInput {
             question: question.into(),
@@ -39,7 +39,7 @@ impl QuestionInput {
         self
     }
 
-    /// Adds an option with a preview: Markdown, such as code, a mock-up or a diff.
+    /// Adds an option with a preview in Markdown, such as code, a mock-up or a diff.
     pub fn option_with_preview(
         self,
         label: impl Into<String>,
@@ -53,12 +53,12 @@ impl QuestionInput {
         question
     }
 
-    /// Lets several options be chosen.
+    /// Allows several options to be chosen.
     pub fn multi_select(self) -> QuestionInput {
         QuestionInput { multi_select: true, ..self }
     }
 
-    /// Sets the placeholder of a question that is answered by a text.
+    /// Sets the placeholder of a question with a text answer.
     pub fn placeholder(self, text: impl Into<Option<String>>) -> QuestionInput {
         QuestionInput { placeholder: text.into(), ..self }
     }

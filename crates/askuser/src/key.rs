@@ -1,17 +1,17 @@
-//! Keys, independent of terminal libraries.
+//! Key presses, independent of terminal libraries.
 //!
-//! Each surface converts its own input (bytes, crossterm events) to them.
+//! Each surface converts its own input (bytes, crossterm events) to these types.
 
-/// A key, with the modifiers held down.
+/// A key press with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The key.
+    /// The code of the key.
     pub code: KeyCode,
-    /// The modifiers.
+    /// The modifiers held down.
     pub mods: Mods,
 }
 
-/// The code of a key. `Char` carries the typed character, so [`Mods`] omits Shift for it.
+/// The code of a key. `Char` holds the typed character, so [`Mods`] does not report Shift for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum KeyCode {
@@ -32,7 +32,7 @@ pub enum KeyCode {
     PageDown,
 }
 
-/// Modifier keys.
+/// The modifiers of a key press.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub struct Mods {
@@ -53,17 +53,17 @@ impl Mods {
 }
 
 impl Key {
-    /// A key without modifiers.
+    /// Creates a key without modifiers.
     pub const fn plain(code: KeyCode) -> Key {
         Key { code, mods: Mods::NONE }
     }
 
-    /// A character held with Control, in lower case: `Key::ctrl('c')`.
+    /// Creates a character with Control, in lower case: `Key::ctrl('c')`.
     pub const fn ctrl(c: char) -> Key {
         Key { code: KeyCode::Char(c), mods: Mods::CTRL }
     }
 
-    /// A key held with Alt.
+    /// Creates a key with Alt.
     pub const fn alt(code: KeyCode) -> Key {
         Key { code, mods: Mods::ALT }
     }

@@ -1,11 +1,11 @@
-//! Questions and their answers.
+//! The data types and rules for questions that an agent asks a person, and for their answers.
 //!
 //! ```text
 //! JSON ──input──▶ QuestionSet ──▶ Request ──Asker──▶ Resolution ──report──▶ what the model reads
 //!                                          └ a surface drives Prompt until it has an Outcome
 //! ```
 //!
-//! This crate does no IO, reads no clock, needs no async runtime and knows no terminal library.
+//! This crate does no IO and reads no clock. The crate needs neither an async runtime nor a terminal library.
 //!
 //! ```
 //! use askuser::prompt::{Effect, Event};

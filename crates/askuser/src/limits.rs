@@ -1,11 +1,11 @@
-//! All limits. The validator and the advertised schema read them from here.
+//! The limits of questions and answers, for the validator and for the advertised schema.
 //!
-//! [`Rules`](crate::Rules) reject limits that leave no room for a question, also stored ones. So every set has
-//! questions and every question has options.
+//! [`Rules`](crate::Rules) reject limits that leave no room for a question, even if they are stored. So every set has
+//! at least one question.
 
 use serde::{Deserialize, Serialize};
 
-/// The limits of a question set.
+/// The limits of a question set and of the answers to it.
 ///
 /// Lengths count Unicode scalar values, as JSON Schema does.
 ///
@@ -22,22 +22,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// Questions in one call (1 to 4).
+    /// The number of questions in one call (1 to 4).
     pub questions: Span,
-    /// Options of one question, not counting the automatic Other (2 to 4).
+    /// The number of options of one question (2 to 4), without the automatic Other.
     pub options: Span,
-    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
+    /// The number of characters of a question's text (1 to 10,000). The proposals set no maximum; this one bounds the
+    /// cost of a hostile call.
     pub question_chars: Span,
-    /// Characters of a header (1 to 12).
+    /// The number of characters of a header (1 to 12).
     pub header_chars: Span,
-    /// Characters of an option's label (1 to 50).
+    /// The number of characters of an option's label (1 to 50).
     pub label_chars: Span,
-    /// Characters of an option's description (1 to 200). With a minimum of 0 it may be blank.
+    /// The number of characters of an option's description (1 to 200). If the minimum is 0, a description may be blank.
     pub description_chars: Span,
-    /// Characters of an option's preview (at most 4,000); 0 allows none. Missing in requests from before previews.
+    /// The maximum number of characters of an option's preview (4,000); 0 allows no preview. Requests stored before
+    /// previews existed lack this field.
     #[serde(default = "default_preview_chars")]
     pub preview_chars: usize,
-    /// Characters of any text that a person types: Other, a note, a reason (at most 16,000).
+    /// The maximum number of characters of a typed text: Other, a note or a reason (16,000).
     pub typed_chars: usize,
 }
 
@@ -54,16 +56,16 @@ pub struct Span {
     pub max: usize,
 }
 
-/// Invalid limits: the field, the value and the rule.
+/// The error of invalid limits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{limit}: {fact}, {bound}")]
 #[non_exhaustive]
 pub struct LimitsError {
-    /// The field: `questions`.
+    /// The name of the invalid field, such as `questions`.
     pub limit: &'static str,
-    /// The value.
+    /// The value of the field.
     pub fact: String,
-    /// The rule.
+    /// The rule that the value breaks.
     pub bound: String,
 }
 
@@ -80,11 +82,11 @@ impl Limits {
         typed_chars: 16_000,
     };
 
-    /// The same limits, but a description may be blank.
+    /// The default limits, except that a description may be blank.
     pub const WITH_BLANK_DESCRIPTIONS: Limits =
         Limits { description_chars: Span { min: 0, ..Limits::DEFAULT.description_chars }, ..Limits::DEFAULT };
 
-    /// The limits of questions from our own commands: one at a time, and options have no descriptions.
+    /// The limits of questions from askuser's own commands: one question, and options without descriptions.
     pub(crate) const CONFIRM: Limits = Limits {
         questions: Span { min: 1, max: 1 },
         options: Span { min: 2, max: 2 },
@@ -92,11 +94,11 @@ impl Limits {
         ..Limits::DEFAULT
     };
 
-    /// The same limits with the lines of a list as options.
+    /// The limits of `CONFIRM`, but with room for the lines of a list as options.
     pub(crate) const PICK: Limits =
         Limits { options: Span { min: 1, max: 10_000 }, label_chars: Span { min: 1, max: 500 }, ..Limits::CONFIRM };
 
-    /// Rejects limits that leave no room for a question.
+    /// Returns the limits unless they leave no room for a question.
     pub(crate) fn checked(self) -> Result<Limits, LimitsError> {
         let spans = [
             ("questions", self.questions, 1),

@@ -5,12 +5,12 @@ use crate::spelling::{UnknownKey, unknown_keys};
 use serde::Serialize;
 use std::fmt;
 
-/// A piece of advice: a place and a text.
+/// A piece of advice on one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lint {
-    /// The place: `questions[0].options[1].label`.
+    /// The path of the field, such as `questions[0].options[1].label`.
     pub path: String,
-    /// The advice.
+    /// The text of the advice.
     pub advice: String,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for Lint {
     }
 }
 
-/// The advice on a question set.
+/// Returns the advice on a question set.
 pub fn lint(set: &QuestionSet) -> Vec<Lint> {
     let questions = set.questions().iter().enumerate();
     let of_questions = questions.flat_map(|(i, question)| lint_question(question, &format!("questions[{i}]")));
@@ -36,7 +36,7 @@ fn lint_keys(set: &QuestionSet) -> Vec<Lint> {
     unknown_keys(set.input()).into_iter().map(lint).collect()
 }
 
-/// Labels that mean Other under another name.
+/// The labels that mean Other in other words.
 const LIKE_OTHER: [&str; 12] = [
     "something else",
     "something different",

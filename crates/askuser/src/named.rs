@@ -1,20 +1,20 @@
-//! Enums with names for JSON, a database and messages.
+//! A macro for enums whose members have names in JSON, in a database and in messages.
 
-/// Names each member, and finds a member by its name.
+/// Implements `ALL`, `name` and `named` for an enum.
 macro_rules! named {
     ($kind:ident { $($member:ident = $name:literal),* $(,)? }) => {
         impl $kind {
-            /// All members.
+            /// All members, in the order of their declaration.
             pub const ALL: [$kind; [$($name),*].len()] = [$($kind::$member),*];
 
-            /// The name as JSON spells it.
+            /// Returns the name of the member, as in JSON.
             pub fn name(self) -> &'static str {
                 match self {
                     $($kind::$member => $name),*
                 }
             }
 
-            /// The member of this name.
+            /// Returns the member with this name; `None` if there is none.
             pub fn named(name: &str) -> Option<$kind> {
                 $kind::ALL.into_iter().find(|one| one.name() == name)
             }

@@ -1,8 +1,9 @@
-//! Outcomes of questions: a closed set, in which only one member says that the person answered.
+//! The outcomes of questions. Only [`Status::Answered`] means that the questions were answered.
 //!
-//! Only a constructor that has the questions makes an outcome with answers. JSON, forms, front ends, prompts and policies call it.
-//! [`step`](crate::store::step) calls it for every command, and [`Delivery::check`](crate::Delivery::check) for every asker of a
-//! host. Who answered, and through what, is the [`Resolution`](crate::Resolution)'s to say.
+//! Only constructors that take the questions create an outcome with answers. JSON, forms, front ends, prompts and
+//! policies use them. [`step`](crate::store::step) checks the outcome of every command in this way, and
+//! [`Delivery::check`](crate::Delivery::check) that of every asker without a store. The
+//! [`Resolution`](crate::Resolution) states who answered, and through which surface.
 
 use crate::question::{QuestionSet, check_typed};
 use crate::resolution::{Resolution, Via};
@@ -10,7 +11,7 @@ use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The answer to one question. Labels are verbatim; typed text and notes are kept apart from them.
+/// The answer to one question. Labels are verbatim. Typed text and notes have separate fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -19,15 +20,16 @@ pub struct Answer {
     pub question: String,
     /// The question's header, verbatim.
     pub header: String,
-    /// The labels picked, verbatim, in the order of the question.
+    /// The labels of the chosen options, verbatim, in the order of the question.
     pub selected_options: Vec<String>,
-    /// The text under Other.
+    /// The answer in the person's own words; `None` if they only chose options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_input: Option<String>,
-    /// The person's notes as one text: the note on their only choice, or every note with the name of its option.
+    /// The person's notes as one text: the note on their only choice, or every note with the name of its option. `None`
+    /// without a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The notes that `note` joins, unless it is just the note on the only choice.
+    /// The notes that `note` joins. Empty if the only note is on the only choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
@@ -39,11 +41,11 @@ pub struct Note {
     /// The option's label, verbatim; `None` for Other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
-    /// The text of the note.
+    /// The note, as the person typed it.
     pub text: String,
 }
 
-/// The status of an outcome.
+/// The status of an outcome, with the person's words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -52,15 +54,15 @@ pub enum Status {
     Answered,
     /// The person dismissed the questions.
     Cancelled,
-    /// The person said no.
+    /// The person declined to answer.
     Declined {
-        /// The reason, if given.
+        /// The person's reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The person wants to talk first.
     Discuss {
-        /// The message, if given.
+        /// The person's message, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
@@ -68,14 +70,14 @@ pub enum Status {
     TimedOut,
     /// No person could be asked.
     Unavailable {
-        /// The reason.
+        /// The reason why no person could be asked.
         #[serde(default)]
         reason: String,
     },
 }
 
 impl Status {
-    /// The status as JSON spells it.
+    /// Returns the name of the status, as in JSON.
     pub fn name(&self) -> &'static str {
         match self {
             Status::Answered => "answered",
@@ -88,7 +90,7 @@ impl Status {
     }
 }
 
-/// The outcome of a [`QuestionSet`]: its status, and the answers given until then.
+/// The outcome of a [`QuestionSet`]: its status, and the answers that were given.
 ///
 /// ```
 /// # use askuser::input::QuestionInput;
@@ -105,8 +107,8 @@ impl Status {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// It serialises as `{status, answers, reason?, message?}`. Reading it back takes the questions it belongs to:
-/// [`reply::outcome`](crate::reply::outcome).
+/// An outcome serialises as `{status, answers, reason?, message?}`. [`reply::outcome`](crate::reply::outcome) reads it
+/// back for the questions to which it belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     status: Status,
@@ -114,43 +116,43 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Every question answered; the answers may come in any order.
+    /// Creates the outcome of a set whose questions are all answered. The answers may come in any order.
     ///
     /// # Errors
-    /// Where a question has no answer, or an answer is not a legal one to its question: every reason.
+    /// Returns every reason: a question without an answer, or an answer that is invalid for its question.
     pub fn answered(set: &QuestionSet, answers: Vec<Answer>) -> Result<Outcome, Violations> {
         Outcome::new(set, Status::Answered, answers)
     }
 
-    /// The person dismissed the questions.
+    /// Creates the outcome of a person who dismissed the questions.
     pub fn cancelled() -> Outcome {
         Outcome::without_answers(Status::Cancelled)
     }
 
-    /// The person said no.
+    /// Creates the outcome of a person who declined to answer.
     pub fn declined(reason: Option<String>) -> Outcome {
         Outcome::without_answers(Status::Declined { reason })
     }
 
-    /// The person wants to talk first.
+    /// Creates the outcome of a person who wants to talk first.
     pub fn discuss(message: Option<String>) -> Outcome {
         Outcome::without_answers(Status::Discuss { message })
     }
 
-    /// The person did not answer before the deadline.
+    /// Creates the outcome of a person who did not answer before the deadline.
     pub fn timed_out() -> Outcome {
         Outcome::without_answers(Status::TimedOut)
     }
 
-    /// No person could be asked.
+    /// Creates the outcome of questions for which no person could be asked.
     pub fn unavailable(reason: impl Into<String>) -> Outcome {
         Outcome::without_answers(Status::Unavailable { reason: reason.into() })
     }
 
-    /// The same outcome with the answers given until then.
+    /// Adds the answers that were given before the questions ended.
     ///
     /// # Errors
-    /// Where one of them is not a legal answer to its question, or answers a question twice.
+    /// If an answer is invalid for its question, or if a question has two answers.
     pub fn with_answers(self, set: &QuestionSet, so_far: Vec<Answer>) -> Result<Outcome, Violations> {
         Outcome::new(set, self.status, so_far)
     }
@@ -159,10 +161,11 @@ impl Outcome {
         Outcome { status, answers: Vec::new() }
     }
 
-    /// An outcome of these questions, with the answers given until then. Answers get their canonical form.
+    /// Creates an outcome of these questions. Its answers get their canonical form.
     ///
     /// # Errors
-    /// Every reason: an illegal answer, a second one to a question, a missing one where all were answered, words beyond the limit.
+    /// Returns every reason: an invalid answer, two answers to a question, a missing answer in an answered set, or a
+    /// text over the limit.
     pub(crate) fn new(set: &QuestionSet, status: Status, answers: Vec<Answer>) -> Result<Outcome, Violations> {
         let mut bad = Gathered::default();
         let answers = check_answers(set, &answers, &mut bad);
@@ -183,30 +186,30 @@ impl Outcome {
         bad.into_result(Some(Outcome { status, answers }))
     }
 
-    /// The same outcome, made for these questions: it may have been made for others.
+    /// Checks the outcome against these questions, because it may have been created for others.
     ///
     /// # Errors
-    /// Every reason why it does not fit.
+    /// Returns every reason why the outcome does not fit.
     pub(crate) fn made_for(self, set: &QuestionSet) -> Result<Outcome, Violations> {
         Outcome::new(set, self.status, self.answers)
     }
 
-    /// How it ended.
+    /// The status of the outcome.
     pub fn status(&self) -> &Status {
         &self.status
     }
 
-    /// The answers: all of them when answered, those given so far otherwise.
+    /// The answers to all questions if the status is answered, otherwise the answers given before the end.
     pub fn answers(&self) -> &[Answer] {
         &self.answers
     }
 
-    /// The outcome with the surface it came through.
+    /// Returns the outcome as the resolution of this surface.
     pub fn through(self, via: Via) -> Resolution {
         Resolution::new(self, via)
     }
 
-    /// The fields of its JSON; through what it came is among them where it is known.
+    /// Returns the fields of the JSON, with the surface if it is given.
     pub(crate) fn fields(&self, via: Option<Value>) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("status".into(), self.status.name().into());
@@ -214,7 +217,7 @@ impl Outcome {
         if let Some(via) = via {
             fields.insert("via".into(), via);
         }
-        // And the words that came with it.
+        // The status adds its reason or message.
         fields.extend(json!(self.status).as_object().cloned().unwrap_or_default());
         fields
     }
@@ -226,7 +229,8 @@ impl Serialize for Outcome {
     }
 }
 
-/// The answers by the index of their question, in the order of the questions; `None` for one that is not legal.
+/// Returns each answer with the index of its question, in the order of the questions. An invalid answer is `None`, with
+/// its violations in `bad`.
 fn check_answers(set: &QuestionSet, answers: &[Answer], bad: &mut Gathered) -> Vec<(usize, Option<Answer>)> {
     let mut checked: Vec<(usize, Option<Answer>)> = Vec::new();
     for (i, answer) in answers.iter().enumerate() {

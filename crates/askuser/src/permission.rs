@@ -1,9 +1,10 @@
 //! Permissions: the question whether an action may run, its possible answers and their meaning. Every asker uses this
-//! module: our agent, the permission tool of an MCP client, the hook of another agent.
+//! module: askuser's agent, the permission tool of an MCP client, and the hook of another agent.
 //!
 //! Two rules hold for a permission and for the approval of a plan:
-//! - Only a person's own choice agrees; [`MayPermit`] has the one exception.
-//! - A note beside a yes may be a condition, which no program can check: no action runs, the model reads it and may call again.
+//! - Only a person's own choice counts as consent. [`MayPermit`] has the one exception.
+//! - A note beside a yes may be a condition, which no program can check. So the action does not run. The model reads
+//!   the note and may call again.
 
 use crate::alike::{begins_like, reads_like};
 use crate::asker::AskError;
@@ -18,7 +19,8 @@ use crate::tool_use::{self, ToolUse};
 use crate::violation::{Gathered, Violations};
 use std::convert::Infallible;
 
-/// The question whether a tool may run. `R` is a rule that the asker stores; without rules there is no "always".
+/// The question whether a tool may run. `R` is the type of the rules that the asker stores. A permission without rules
+/// does not offer "always".
 ///
 /// ```
 /// use askuser::permission::{MayPermit, Permission, Verdict, verdict};
@@ -36,12 +38,12 @@ use std::convert::Infallible;
 pub struct Permission<R = Infallible> {
     tool: String,
     question: String,
-    /// The reason for asking.
+    /// The reason for asking, if any.
     why: Option<String>,
     always: Vec<Always<R>>,
 }
 
-/// A lasting offer: the rule, its label, and its meaning.
+/// An offer to allow the tool in future cases, too: the stored rule, the label, and the meaning.
 #[derive(Clone, Debug)]
 struct Always<R> {
     rule: R,
@@ -53,17 +55,18 @@ const ALLOW_ONCE: &str = "Allow once";
 const ALWAYS_ALLOW: &str = "Always allow";
 const REFUSE: &str = "Don't run it";
 
-/// The words for the model if the file of an edit changed between the question and the answer.
+/// The tool result if the file of an edit changed between the question and the answer.
 pub const FILE_CHANGED: &str =
     "Not run: the file changed since the user was shown this edit. Read the file again, then call again.";
 
-/// The headers that a model's question must not have, beside the names of tools: it would imitate a permission.
+/// The headers that a model's question must not have, besides the names of tools. Such a question would imitate a
+/// permission.
 const RESERVED_HEADERS: [&str; 6] = ["Permission", "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
 
 /// Rejects a model's questions that imitate a permission. `headers` are further reserved headers.
 ///
 /// # Errors
-/// Every such header and label.
+/// Returns a violation for every such header and label.
 pub fn reject_imitation<'a>(
     set: QuestionSet,
     headers: impl IntoIterator<Item = &'a str>,
@@ -87,14 +90,15 @@ pub fn reject_imitation<'a>(
 }
 
 impl Permission {
-    /// The permission for another agent's tool call. Its request shows the call as [context](crate::Context::ToolUse).
+    /// Creates the permission for another agent's tool call. The request shows the call as
+    /// [context](crate::Context::ToolUse).
     pub fn to_use(call: &ToolUse) -> Permission {
         Permission::new(call.tool(), call.question())
     }
 }
 
 impl<R> Permission<R> {
-    /// A permission for a tool.
+    /// Creates a permission for a tool.
     pub fn new(tool: &str, question: impl Into<String>) -> Permission<R> {
         let question = question.into();
         // The header may be too short for the full name.
@@ -103,13 +107,13 @@ impl<R> Permission<R> {
         Permission { tool: tool.to_owned(), question, why: None, always: Vec::new() }
     }
 
-    /// Adds the reason beside the first offer. The same question may have another reason later.
+    /// Adds the reason, which is shown beside the first offer. The same question may have another reason later.
     #[must_use]
     pub fn because(self, why: impl Into<String>) -> Permission<R> {
         Permission { why: Some(why.into()), ..self }
     }
 
-    /// Adds a lasting offer: `Always allow WORDS`. An offer too long for a label is left out.
+    /// Adds a lasting offer: `Always allow WORDS`. An offer that is too long for a label is left out.
     #[must_use]
     pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
         let label = format!("{ALWAYS_ALLOW} {}", words.into());
@@ -119,10 +123,10 @@ impl<R> Permission<R> {
         self
     }
 
-    /// The question set of the permission.
+    /// Returns the question set of the permission.
     ///
     /// # Errors
-    /// If it cannot be shown in full.
+    /// If the question cannot be shown in full.
     pub fn question_set(&self) -> Result<QuestionSet, Violations> {
         let question = QuestionInput::new(&self.question, header(&self.tool));
         let once = self.why.as_ref().map_or("This time only".to_owned(), |why| format!("This time only. {why}"));
@@ -138,7 +142,7 @@ impl<R> Permission<R> {
         QuestionSet::new([question], &Rules::strict())
     }
 
-    /// The agreed rule among the current offers; `None` for a single use. `set` is the question as asked, which may
+    /// Returns the rule of the agreed option; `None` for a single use. `set` is the question as it was asked, which may
     /// have had other offers.
     pub fn rule(&self, set: &QuestionSet, agreed: usize) -> Option<&R> {
         let shown = set.questions().first()?.options().get(agreed)?.label_verbatim();
@@ -146,24 +150,24 @@ impl<R> Permission<R> {
     }
 }
 
-/// The header of a permission: the tool's name, shortened to fit.
+/// Returns the header of a permission: the tool's name, cut to the maximum length of a header.
 pub fn header(tool: &str) -> &str {
     let end = tool.char_indices().nth(Limits::DEFAULT.header_chars.max).map_or(tool.len(), |(end, _)| end);
     &tool[..end]
 }
 
-/// The sources whose yes counts as consent.
+/// The sources from which a yes counts as consent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MayPermit {
     /// Only a person's own choice.
     #[default]
     Person,
-    /// Also an answers file that the person named on the agent's own command line.
+    /// A person's own choice, or an answers file that the person named on the agent's command line.
     PersonOrAnswers,
 }
 
 impl MayPermit {
-    /// Whether a yes from this surface counts. A rule's never does.
+    /// Whether a yes through this surface counts. A yes from a rule never counts.
     pub(crate) fn covers(self, via: Option<Via>) -> bool {
         match via {
             Some(Via::AnswersFile) => self == MayPermit::PersonOrAnswers,
@@ -175,36 +179,36 @@ impl MayPermit {
 /// The meaning of an answer to a permission or plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict<T> {
-    /// A plain yes to this option.
+    /// A yes without a note, with the agreed option.
     Agreed(T),
     /// A yes with a note, which may be a condition.
     Conditional {
-        /// The note.
+        /// The note, as the person typed it.
         note: String,
     },
-    /// A refusal.
+    /// The person refused.
     Refused {
-        /// The reason, if given.
+        /// The person's reason, if given.
         words: Option<String>,
     },
     /// The person wants to talk first.
     Discuss {
-        /// The message, if given.
+        /// The person's message, if given.
         words: Option<String>,
     },
     /// The person closed the question without an answer.
     Dismissed,
-    /// The time ran out.
+    /// The time limit passed.
     TimedOut,
-    /// No person was asked, and no other source counts.
+    /// No person was asked, and the source of the answer does not count.
     NotAsked {
-        /// The reason.
+        /// The reason why the answer does not count.
         reason: String,
     },
 }
 
-/// The verdict of a permission or a plan, by the index of the agreeing option. `set` is the question as asked: every
-/// option but the last agrees. An asker's own report never agrees.
+/// Returns the verdict on a permission or a plan, with the index of the agreed option. `set` is the question as it was
+/// asked. Every option but the last agrees. An outcome that the asker reported itself never agrees.
 pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit) -> Verdict<usize> {
     if let Some(by) = resolution.reported_by() {
         return Verdict::NotAsked { reason: AskError::Reported(by.to_owned()).to_string() };
@@ -234,7 +238,7 @@ pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit
     }
 }
 
-/// The agreeing option of an answer, if there is one. Typed words never agree.
+/// Returns the index of the agreed option; `None` for a refusal. Typed text never agrees.
 pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
     let options = question.options();
     let [label] = &answer.selected_options[..] else { return None };
@@ -242,7 +246,7 @@ pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
     (option + 1 < options.len()).then_some(option)
 }
 
-/// The note beside a yes. It may be a condition, so the action has not run.
+/// Returns the note beside a yes; `None` for any other outcome. The note may be a condition, so the action has not run.
 pub fn condition<'a>(purpose: Purpose, set: &QuestionSet, outcome: &'a Outcome) -> Option<&'a str> {
     let ([question], [answer]) = (set.questions(), outcome.answers()) else { return None };
     let is_yes = *outcome.status() == Status::Answered && agreed(question, answer).is_some();
@@ -250,7 +254,7 @@ pub fn condition<'a>(purpose: Purpose, set: &QuestionSet, outcome: &'a Outcome) 
 }
 
 impl<T> Verdict<T> {
-    /// The result of a call that did not run, for the model; `None` if it may run.
+    /// Returns the tool result of a call that must not run; `None` if the call may run.
     pub fn refusal(&self) -> Option<String> {
         let quoted =
             |words: &Option<String>| words.as_ref().map(|words| format!(" Their words: {words}")).unwrap_or_default();

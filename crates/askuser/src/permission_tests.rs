@@ -1,10 +1,10 @@
-//! The question, and every way in which it can end.
+//! Tests of the question for a permission, and of every way in which it can end.
 
 use super::*;
 use crate::outcome::Outcome;
 use crate::store::Ending;
 
-/// What an agent that keeps rules asks.
+/// The permission of an agent that stores rules.
 fn keeping() -> Permission<&'static str> {
     Permission::new("Bash", "Run this command?\n\n  ls -a")
         .or_always("exactly", "in this folder", "Run exactly this")
@@ -69,7 +69,7 @@ fn a_rule_counts_only_as_it_was_shown() {
         [0, 1, 2, 3, 4].map(|option| now.rule(&shown, option).copied()),
         [None, Some("exactly"), Some("prefix"), None, None]
     );
-    // Another offer in that place.
+    // The other permission has another offer in that place.
     let other = Permission::new("Bash", "Run?").or_always("a", "ls -a *", "m").or_always("b", "cat *", "m");
     assert_eq!([1, 2].map(|option| now.rule(&other.question_set().unwrap(), option)), [None, None]);
 }
@@ -98,7 +98,7 @@ fn nothing_but_a_plain_yes_of_a_person_agrees() {
     ] {
         assert_eq!(asked(resolution), expected);
     }
-    // A tick that was not sent is no yes.
+    // A choice that was not sent is no yes.
     let unsent = |status: Outcome| {
         let ticked = set.questions()[0].answer(&[0], None, None).unwrap();
         asked(status.with_answers(&set, vec![ticked]).unwrap().through(Via::Inbox))

@@ -1,6 +1,6 @@
-//! Answers without a person: prepared answers, or a stated rule. Never a guess.
+//! Answers without a person, from prepared answers or by a stated rule.
 //!
-//! Questions outside the policy stay unanswered. There is no "first option" fallback.
+//! A policy never guesses. Other questions stay unanswered, and there is no "first option" fallback.
 
 use crate::asker::Decision;
 use crate::outcome::{Answer, Outcome, Status};
@@ -16,13 +16,13 @@ use serde_json::Value;
 /// The rule for questions that no person may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headless {
-    /// Leave it unanswered.
+    /// Leave the questions unanswered.
     Fail,
-    /// Take the options marked "(Recommended)"; leave other questions unanswered.
+    /// Take the options marked "(Recommended)", and leave other questions unanswered.
     Recommended,
 }
 
-/// The source of answers before, or instead of, a person.
+/// The answers that apply before a person is asked, or instead.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -41,9 +41,9 @@ pub enum Headless {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// The prepared answers.
+    /// The prepared answers, if any.
     pub answers: Option<Answers>,
-    /// The rule for the remaining questions. With a rule, no person is asked.
+    /// The rule for the remaining questions. With a rule, no person is asked; with `None`, the person is asked.
     pub headless: Option<Headless>,
 }
 
@@ -92,7 +92,7 @@ impl Headless {
     }
 }
 
-/// No person is asked, although not every question has an answer.
+/// Returns the resolution if no person is asked and some questions have no answer.
 fn unsettled(set: &QuestionSet, reason: &str, known: Vec<Answer>, via: Via) -> Result<Resolution, Violations> {
     if known.is_empty() {
         return Ok(Resolution::unavailable(reason));
@@ -101,7 +101,7 @@ fn unsettled(set: &QuestionSet, reason: &str, known: Vec<Answer>, via: Via) -> R
 }
 
 impl Policy {
-    /// The resolution of a policy alone: what it does not settle is unavailable.
+    /// Returns the resolution of a policy without a person. A request that the policy does not settle is unavailable.
     pub(crate) fn alone(&self, request: &Request) -> Resolution {
         let settled = match self.apply_to(request) {
             Ok(Decision::Settled(resolution)) => Ok(resolution),
@@ -126,11 +126,12 @@ fn recommended(question: &Question) -> Option<Answer> {
     question.answer(&picks, None, None)
 }
 
-/// Prepared answers: an object from header or question text to an answer.
+/// Prepared answers: an object that maps a header or a question's text to an answer.
 ///
-/// A key is exact, or a regular expression between slashes (`/which .*database/i`); exact keys are tried first, then
-/// expressions in the order of the file. A value is a label, an array of labels (each exact, without "(Recommended)"
-/// if you like, or an expression), or `{"select": …, "other": "typed text", "note": "…"}`. To a question for a text, a string is the text.
+/// A key is a literal text, or a regular expression between slashes (`/which .*database/i`). Literal keys are tried
+/// first, then expressions in the order of the file. A value is a label, an array of labels, or `{"select": …, "other":
+/// "typed text", "note": "…"}`. A label is a literal, with or without "(Recommended)", or an expression. If a question
+/// asks for a text, a string is that text.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     rules: Vec<Rule>,
@@ -142,7 +143,7 @@ struct Rule {
     path: String,
     key: Matcher,
     select: Vec<Matcher>,
-    /// The value if it is a string, the complete answer to a question for a text.
+    /// The value if it is a string. It is the complete answer to a question that asks for a text.
     text: Option<String>,
     other: Option<String>,
     note: Option<String>,
@@ -158,7 +159,7 @@ impl Answers {
     /// Parses an answers file.
     ///
     /// # Errors
-    /// All errors at once.
+    /// Returns all errors, not only the first.
     pub fn parse(value: &Value) -> Result<Answers, Violations> {
         let mut bad = Gathered::default();
         let mut answers = Answers::default();
@@ -173,8 +174,7 @@ impl Answers {
         bad.into_result(Some(answers))
     }
 
-    /// The same answers with the right to agree to permissions, plans and `confirm`, because the command line names
-    /// them.
+    /// Allows the answers to agree to permissions, plans and `confirm`, because the command line names their file.
     #[must_use]
     pub fn permitting(self) -> Answers {
         Answers { may_permit: MayPermit::PersonOrAnswers, ..self }
@@ -194,8 +194,8 @@ impl Answers {
         self.rules.iter().find(exact).or_else(|| self.rules.iter().find(|rule| rule.is_for(question)))
     }
 
-    /// The headers of unanswered questions, and the keys that match no question; `None` if either list is empty. A file
-    /// may contain answers to other questions, but a misspelt key is among these.
+    /// Returns the headers of unanswered questions and the keys that match no question; `None` if either list is empty.
+    /// A file may contain answers to other questions, but a misspelt key is in this list, too.
     pub fn unmatched(&self, set: &QuestionSet) -> Option<Unmatched> {
         let headers: Vec<String> = set
             .questions()
@@ -214,7 +214,7 @@ impl Answers {
 pub struct Unmatched {
     /// The headers of the questions.
     pub headers: Vec<String>,
-    /// The keys of the answers, quoted if they are no expressions.
+    /// The keys of the answers. Literal keys are quoted.
     pub keys: Vec<String>,
 }
 
@@ -313,7 +313,7 @@ impl Matcher {
             rest.strip_suffix("/i").map(|p| (p, true)).or_else(|| rest.strip_suffix('/').map(|p| (p, false)))
         });
         let Some((pattern, ignore_case)) = pattern else {
-            // `/data/x` was meant as an expression. Taken literally it would silently match no question.
+            // A text such as `/data/x` was meant as an expression. As a literal it would silently match no question.
             if let Some((_, flags)) = text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'))
                 && !flags.is_empty()
                 && flags.len() <= 3

@@ -1,4 +1,4 @@
-//! Answering beforehand: what matches, what is refused, what is left to a person.
+//! Tests of prepared answers: matching keys, refused values, and questions left to a person.
 
 use super::*;
 use crate::input::QuestionInput;
@@ -34,7 +34,7 @@ fn set() -> QuestionSet {
     QuestionSet::parse(input.clone(), &Rules::default()).expect("a valid input")
 }
 
-/// Decides on the set with these answers and this rule; renders what comes of it in a line.
+/// Applies these answers and this rule to the set. Returns the decision in one line.
 fn decide(answers: &Value, headless: Option<Headless>) -> String {
     let set = set();
     let decided = Answers::parse(answers)
@@ -65,7 +65,7 @@ fn decide(answers: &Value, headless: Option<Headless>) -> String {
     }
 }
 
-/// With answers alone: what is not covered is asked.
+/// Checks the decision by answers without a rule.
 #[track_caller]
 fn check(answers: Value, expected: &str) {
     assert_eq!(decide(&answers, None), expected, "{answers}");
@@ -336,7 +336,7 @@ fn a_misfit_is_not_papered_over_by_a_recommendation() {
     assert!(refused.starts_with(r#"answers["Database"]: "Oracle" is not an option"#), "{refused}");
 }
 
-/// What `recommended` makes of one question with these labels.
+/// Returns the options that `recommended` takes for one question with these labels.
 fn recommend(labels: &[&str], multi_select: bool) -> Vec<String> {
     let options: Vec<Value> = labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
     let question = json!({"question": "Which?", "header": "H", "options": options, "multiSelect": multi_select});
@@ -369,7 +369,7 @@ fn keys_that_match_nothing_are_named_where_a_question_is_without_an_answer() {
     let misspelt = json!({"Databse": "SQLite", "/featurs/i": "TypeScript"});
     assert_eq!(unmatched(misspelt).as_deref(), Some("Database, Features | \"Databse\", /featurs/i"));
     assert_eq!(unmatched(json!({"Database": "SQLite", "X": "y"})).as_deref(), Some("Features | \"X\""));
-    // Answers to other questions are none of this set's business.
+    // Answers to other questions do not concern this set.
     assert_eq!(unmatched(json!({"Database": "SQLite", "Features": "TypeScript", "X": "y"})), None);
     assert_eq!(unmatched(json!({"Database": "SQLite"})), None);
 }
@@ -400,7 +400,7 @@ fn only_an_option_decides_a_permission() {
     assert!(matches!(alone.outcome().status(), Status::Unavailable { .. }), "no person is behind it");
 }
 
-/// A permission of Bash and a plan.
+/// Returns the request for a permission of Bash, or for a plan.
 fn to_agree_to(purpose: Purpose) -> Request {
     let set = match purpose {
         Purpose::Permission => {
@@ -421,7 +421,7 @@ fn to_agree_to(purpose: Purpose) -> Request {
     Request::new(RequestKey::new("s", "c").for_purpose(purpose), set)
 }
 
-/// What becomes of it by these answers.
+/// Returns the options that these answers choose; `None` if the person is asked.
 fn decided(answers: Answers, purpose: Purpose) -> Option<String> {
     match (Policy { answers: Some(answers), headless: None }).apply_to(&to_agree_to(purpose)).unwrap() {
         Decision::Settled(resolution) => {
@@ -445,7 +445,7 @@ fn a_file_of_answers_permits_and_approves_only_where_it_was_given_that_right() {
         let file = |label: &str| Answers::parse(&json!({ key: label })).unwrap();
         assert_eq!(decided(file(yes), purpose), None, "{yes}");
         assert_eq!(decided(file(yes).permitting(), purpose).as_deref(), Some(yes));
-        // To refuse takes no right.
+        // A refusal needs no right.
         assert_eq!(decided(file(no), purpose).as_deref(), Some(no));
     }
 }

@@ -1,7 +1,7 @@
-//! `QuestionSet`, `Question`, `Choice`: valid by construction.
+//! Question sets that are valid by construction.
 //!
-//! [`QuestionSet::parse`] and [`QuestionSet::new`] are the only constructors, so later code checks no limit and meets
-//! no unsafe text. Verbatim text is for machines, shown text for people.
+//! [`QuestionSet::parse`] and [`QuestionSet::new`] are the only constructors. So other code checks no limits and shows
+//! no unsafe text. Programs read the verbatim text, and people see the safe text.
 
 mod parse;
 
@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// One to four questions, asked together.
+/// Questions that are asked together, by default one to four.
 ///
-/// It serialises as its input and its rules, and is rebuilt from them. The result is an identical set.
+/// A set serialises as its input and its rules. Deserialising them rebuilds an identical set.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -48,12 +48,12 @@ struct Content {
     questions: Vec<Question>,
     source: Option<String>,
     mended: Vec<String>,
-    /// The input as sent.
+    /// The input as the model sent it.
     input: Value,
     rules: Rules,
 }
 
-/// The parts from which a set is rebuilt.
+/// The serialised form of a set, from which the set is rebuilt.
 #[derive(Deserialize)]
 struct Stored {
     input: Value,
@@ -77,7 +77,7 @@ impl TryFrom<Stored> for QuestionSet {
     }
 }
 
-/// One question with its options. Other is not among them: [`Form`] says whether it exists.
+/// One question with its options, without Other. [`Form::takes_text`] tells whether the person may use their own words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
@@ -102,11 +102,11 @@ pub struct Choice {
     recommended: bool,
 }
 
-/// Text from a model: verbatim for machines, safe for people.
+/// A text from a model, verbatim for programs and safe for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Untrusted {
     raw: String,
-    /// The text for people, if it differs from the raw text.
+    /// The safe text; `None` if it equals the raw text.
     shown: Option<String>,
 }
 
@@ -128,74 +128,74 @@ impl Serialize for Untrusted {
 }
 
 impl QuestionSet {
-    /// Builds a set in code.
+    /// Creates a set from questions that were built in code.
     ///
     /// # Errors
-    /// All errors of the questions at once.
+    /// Returns all errors of the questions, not only the first.
     pub fn new(questions: impl IntoIterator<Item = QuestionInput>, rules: &Rules) -> Result<QuestionSet, Violations> {
         let questions: Vec<Value> = questions.into_iter().map(QuestionInput::into_value).collect();
         QuestionSet::parse(json!({ "questions": questions }), rules)
     }
 
-    /// The questions in order.
+    /// The questions in the order of the input.
     pub fn questions(&self) -> &[Question] {
         &self.0.questions
     }
 
-    /// The limits of the set, which also bound typed text.
+    /// The limits of the set, which also apply to typed text.
     pub fn limits(&self) -> &Limits {
         self.0.rules.limits()
     }
 
-    /// The rules of the set.
+    /// The rules by which the set was parsed.
     pub fn rules(&self) -> &Rules {
         &self.0.rules
     }
 
-    /// The input as sent.
+    /// The input as the model sent it.
     pub fn input(&self) -> &Value {
         &self.0.input
     }
 
-    /// Whether each of the answers is a legal answer to a question of this set, no question twice, everything in the order
-    /// of the questions.
+    /// Whether these answers are valid and in canonical form, in the order of the questions.
     pub fn admits(&self, answers: &[Answer]) -> bool {
         Outcome::new(self, Status::Cancelled, answers.to_vec()).is_ok_and(|outcome| outcome.answers() == answers)
     }
 
-    /// The questions as the model wrote them: `[{question, header, options: [{label, description}], multiSelect}]`.
+    /// Returns the questions as the model wrote them: `[{question, header, options: [{label, description}],
+    /// multiSelect}]`.
     pub fn questions_json(&self) -> Value {
         json!(self.0.questions)
     }
 
-    /// `metadata.source`, if given.
+    /// The value of `metadata.source`, if given.
     pub fn source(&self) -> Option<&str> {
         self.0.source.as_deref()
     }
 
-    /// The repairs, as reported to the model. Empty in strict mode.
+    /// The repairs of the input, as they are reported to the model. In strict mode there are none.
     pub fn mended(&self) -> &[String] {
         &self.0.mended
     }
 }
 
 impl Question {
-    /// The form of its answer.
+    /// The form of the answer.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// The question for people: safe, possibly of several lines.
+    /// The text of the question for people. It is safe and may have several lines.
     pub fn text(&self) -> &str {
         self.question.shown()
     }
 
-    /// The question as the model wrote it.
+    /// The text of the question as the model wrote it.
     pub fn text_verbatim(&self) -> &str {
         &self.question.raw
     }
 
-    /// The header for people: safe, one line.
+    /// The header for people, in one safe line.
     pub fn header(&self) -> &str {
         self.header.shown()
     }
@@ -205,17 +205,17 @@ impl Question {
         &self.header.raw
     }
 
-    /// The header, unless it is the default of the question's form.
+    /// The header; `None` if it is the default of the question's form.
     pub fn chip(&self) -> Option<&str> {
         Some(self.header()).filter(|header| *header != self.form.default_header())
     }
 
-    /// The placeholder of a question that is answered by a text.
+    /// The placeholder of a question with a text answer, if given.
     pub fn placeholder(&self) -> Option<&str> {
         self.placeholder.as_ref().map(Untrusted::shown)
     }
 
-    /// The options without Other. A question that is answered by a text has none.
+    /// The options without Other. A question with a text answer has none.
     pub fn options(&self) -> &[Choice] {
         &self.options
     }
@@ -225,8 +225,8 @@ impl Question {
         self.multi_select
     }
 
-    /// Builds an answer to this question. `None` for an invalid one: neither a choice nor a text, or several choices
-    /// for a single-select question.
+    /// Builds an answer to this question. Returns `None` if the answer is invalid: neither a choice nor a text, several
+    /// choices in a single-select question, or a text where only options are allowed.
     pub fn answer(&self, picks: &[usize], custom_input: Option<String>, note: Option<String>) -> Option<Answer> {
         let mut is_picked = vec![false; self.options.len()];
         for &pick in picks.iter().filter(|&&pick| pick < self.options.len()) {
@@ -245,7 +245,8 @@ impl Question {
         Some(Answer { question, header, selected_options, custom_input, note, notes: Vec::new() })
     }
 
-    /// Builds an answer with notes by row: an option, or Other after the last option.
+    /// Builds an answer with notes by row. A row is an option, or Other after the last option. Returns `None` if the
+    /// answer is invalid.
     pub(crate) fn answer_with_notes(
         &self,
         picks: &[usize],
@@ -269,7 +270,7 @@ impl Question {
         })
     }
 
-    /// The notes of an answer without a choice, which is incomplete.
+    /// Builds an incomplete answer, which has notes but no choice.
     pub(crate) fn without_choice(&self, notes: &[(usize, &str)]) -> Answer {
         Answer {
             question: self.question.raw.clone(),
@@ -286,7 +287,7 @@ impl Question {
         notes.iter().map(|&(row, text)| Note { option: label(row), text: text.to_owned() }).collect()
     }
 
-    /// The row of a note; `None` for an unknown option.
+    /// Returns the row of a note; `None` if the note names an unknown option.
     pub(crate) fn row_of(&self, note: &Note) -> Option<usize> {
         match &note.option {
             Some(label) => self.options.iter().position(|option| option.label.raw == *label),
@@ -294,9 +295,9 @@ impl Question {
         }
     }
 
-    /// The answer in its canonical form, with labels in the order of the question. `None` if it is not legal, with
-    /// every reason in `bad`. A legal answer has only labels of this question, as many as allowed. It has at least a
-    /// choice or a text. Typed text is within bounds and free of control characters.
+    /// Returns the answer in its canonical form, with labels in the order of the question. Returns `None` if the answer
+    /// is invalid, with every reason in `bad`. A valid answer has only labels of this question, as many as allowed. It
+    /// has at least a choice or a text. Its typed text is within the limits and free of control characters.
     pub(crate) fn check(&self, answer: &Answer, limits: &Limits, path: &str, bad: &mut Gathered) -> Option<Answer> {
         let before = bad.len();
         if answer.header != self.header.raw {
@@ -322,7 +323,7 @@ impl Question {
         if answer.custom_input.is_some() && !self.form.takes_text() {
             bad.add(format!("{path}.customInput"), "given", "must be left out: only the options answer this question");
         }
-        // The asker reads no note, and one beside a yes may be a condition.
+        // The asker would not read a note, and a note beside a yes may be a condition.
         if !self.form.takes_notes() && (answer.note.is_some() || !answer.notes.is_empty()) {
             bad.add(format!("{path}.note"), "given", "must be left out: this question takes no notes");
         }
@@ -337,7 +338,7 @@ impl Question {
                 Some(row) => _ = notes.insert(row, note.text.as_str()),
             }
         }
-        // Built from the notes, if there are any.
+        // The combined note is built again if there are single notes.
         let note = answer.note.clone().filter(|_| notes.is_empty());
         check_typed(note.as_deref(), note_chars, &format!("{path}.note"), bad);
         if bad.len() > before {
@@ -362,7 +363,7 @@ impl Question {
     }
 }
 
-/// Checks a typed text: its length, and no control or invisible characters.
+/// Checks a typed text for its length and for control or invisible characters. Adds the violations to `bad`.
 pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut Gathered) {
     let Some(text) = text else { return };
     let chars = text.chars().count();
@@ -374,7 +375,7 @@ pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut 
 }
 
 impl Choice {
-    /// The label for people: safe, one line, without "(Recommended)".
+    /// The label for people, in one safe line without "(Recommended)".
     pub fn name(&self) -> &str {
         self.label.shown()
     }
@@ -384,17 +385,17 @@ impl Choice {
         &self.label.raw
     }
 
-    /// The description for people.
+    /// The description for people. It is safe and may have several lines.
     pub fn description(&self) -> &str {
         self.description.shown()
     }
 
-    /// The preview for people: safe Markdown, possibly of many lines.
+    /// The preview for people, if given. It is safe Markdown and may have many lines.
     pub fn preview(&self) -> Option<&str> {
         self.preview.as_ref().map(Untrusted::shown)
     }
 
-    /// Whether the model recommends it.
+    /// Whether the model recommends the option.
     pub fn is_recommended(&self) -> bool {
         self.recommended
     }

@@ -1,4 +1,4 @@
-//! What may be asked, rule by rule, and what an answer to it may be.
+//! Tests of the rules for questions and for their answers.
 
 use super::*;
 use crate::limits::Span;
@@ -8,7 +8,7 @@ use serde_json::json;
 const STRICT: Rules = Rules::strict();
 const REPAIR: Rules = Rules::repair();
 
-/// Two questions without a fault.
+/// Returns a valid input with two questions.
 fn input() -> Value {
     json!({"questions": [
         {
@@ -33,14 +33,14 @@ fn input() -> Value {
     ]})
 }
 
-/// The same with one value put in at a JSON pointer, where there is one already.
+/// The valid input with another value at a JSON pointer that exists.
 fn with(pointer: &str, new: impl Into<Value>) -> Value {
     let mut value = input();
     *value.pointer_mut(pointer).expect("a pointer into the input") = new.into();
     value
 }
 
-/// The same with one key taken out.
+/// The valid input without one key.
 fn without(pointer: &str, key: &str) -> Value {
     let mut value = input();
     value.pointer_mut(pointer).unwrap().as_object_mut().unwrap().remove(key).expect("a key of the input");
@@ -74,13 +74,13 @@ fn check_under(rules: &Rules, value: &Value, violations: &[&str]) {
     assert_eq!(found, violations, "in {value}");
 }
 
-/// Exactly these violations, in this order; none where the input is accepted.
+/// Checks that an input has exactly these violations, in this order.
 #[track_caller]
 fn check(value: &Value, violations: &[&str]) {
     check_under(&STRICT, value, violations);
 }
 
-/// Accepted when repairing, with exactly these messages.
+/// Checks that an input is accepted with repairs, with exactly these messages.
 #[track_caller]
 fn check_mended(value: &Value, mended: &[&str]) -> QuestionSet {
     let set = QuestionSet::parse(value.clone(), &REPAIR).unwrap_or_else(|bad| panic!("{bad}"));
@@ -441,7 +441,7 @@ fn a_label_may_contain_the_word_other() {
     }
 }
 
-// ---- everything at once ----
+// ---- several violations ----
 
 #[test]
 fn every_violation_is_reported_at_once_in_the_order_of_the_input() {
@@ -764,7 +764,7 @@ fn a_set_keeps_the_limits_it_was_read_under() {
 
 // ---- answers ----
 
-/// Whether the answer to the first question (single) or the second (multi) is admitted.
+/// Checks whether an answer to the first (single-select) or the second (multi-select) question is admitted.
 #[track_caller]
 fn check_answer(question: usize, labels: &[&str], typed: Option<&str>, admitted: bool) {
     let set = parse(&input());

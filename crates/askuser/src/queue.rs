@@ -1,9 +1,8 @@
-//! Questions in memory, between the asking and the showing side: an agent on one side, a page, a window or a protocol on
-//! the other.
+//! Questions in memory. An agent asks them, and a page, a window or a protocol shows them.
 //!
-//! The asking side holds the queue as an [`Asker`]. The showing side is told by a [`QueueEvent`] whenever something changes,
-//! and answers. An answer is for the very request that the queue handed out, not for another with the same key that was asked
-//! since. It keeps nothing beyond the process: when a caller stops waiting, its question leaves the queue.
+//! The agent holds the queue as an [`Asker`]. The surface gets a [`QueueEvent`] when a question is asked, detached or
+//! closed, and answers questions. An answer belongs to the request that the queue handed out, not to a later request
+//! with the same key. Questions are not stored: when a caller stops waiting, its question leaves the queue.
 
 use crate::asker::{AskError, Asker, Asking, Delivery};
 use crate::request::{Request, RequestKey};
@@ -13,7 +12,7 @@ use futures_channel::oneshot;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Questions that wait for an answer, in the order they were asked. Clones share them.
+/// Questions that wait for an answer, in the order in which they were asked. Clones share the questions.
 ///
 /// ```
 /// # use askuser::input::QuestionInput;
@@ -49,7 +48,7 @@ type Listener = dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync;
 #[derive(Default)]
 struct State {
     pending: Vec<Pending>,
-    /// Told to the caller once questions are no longer answered.
+    /// The resolution of every further question once the queue has ended; `None` before.
     ended: Option<Resolution>,
 }
 
@@ -58,54 +57,55 @@ struct Pending {
     answer: oneshot::Sender<Result<Delivery, AskError>>,
 }
 
-/// A message to the showing side.
+/// A message to the surface that shows the questions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum QueueEvent {
-    /// A question waits for its answer.
+    /// A question was asked and waits for its answer.
     Asked(Arc<Request>),
-    /// The caller has stopped waiting: take it off the screen.
+    /// The caller has stopped waiting. The surface removes the question from the screen.
     Detached(Arc<Request>),
-    /// It ended elsewhere: say how, and take it off the screen.
+    /// The question ended elsewhere. The surface shows the ending and removes the question from the screen.
     Closed(Arc<Request>, Ending),
 }
 
-/// The question does not wait: it was never asked, or is over.
+/// The error of an answer to a question that does not wait, because it was never asked or has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such question waits for an answer")]
 pub struct NotPending;
 
 impl QuestionQueue {
-    /// An empty queue. The listener is called on the thread that asks, answers or closes, and must not wait.
+    /// Creates an empty queue. The listener runs on the thread that asks, closes or drops a question. It must not
+    /// block.
     pub fn new(listener: impl Fn(&QuestionQueue, QueueEvent) + Send + Sync + 'static) -> QuestionQueue {
         QuestionQueue(Arc::new(Inner { state: Mutex::default(), listener: Box::new(listener) }))
     }
 
-    /// The questions that wait, the one asked first first.
+    /// The waiting questions, oldest first.
     pub fn pending(&self) -> Vec<Arc<Request>> {
         self.state().pending.iter().map(|pending| pending.request.clone()).collect()
     }
 
-    /// Answers a question that waits.
+    /// Answers a waiting question.
     ///
     /// # Errors
-    /// Where no such question waits; then nothing has changed.
+    /// If no such question waits. The queue is unchanged then.
     pub fn answer(&self, request: &Arc<Request>, resolution: Resolution) -> Result<(), NotPending> {
         self.deliver(request, resolution.into())
     }
 
-    /// Answers a question that waits, to be told whether the answer was stored.
+    /// Answers a waiting question. The callback of the delivery learns whether the answer was stored.
     ///
     /// # Errors
-    /// Where no such question waits; then nothing has changed.
+    /// If no such question waits. The queue is unchanged then.
     pub fn deliver(&self, request: &Arc<Request>, delivery: Delivery) -> Result<(), NotPending> {
         self.finish(request, Ok(delivery))
     }
 
-    /// Breaks off asking a question that waits.
+    /// Ends a waiting question with an error.
     ///
     /// # Errors
-    /// Where no such question waits.
+    /// If no such question waits.
     pub fn fail(&self, request: &Arc<Request>, error: AskError) -> Result<(), NotPending> {
         self.finish(request, Err(error))
     }
@@ -121,7 +121,7 @@ impl QuestionQueue {
         Ok(())
     }
 
-    /// Ends the queue: what waits, and what is still to be asked, is unavailable.
+    /// Ends the queue. All waiting and all later questions are unavailable for this reason.
     pub fn end(&self, reason: &str) {
         let ended = Resolution::unavailable(reason);
         let pending = {
@@ -136,7 +136,7 @@ impl QuestionQueue {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a question out of the queue.
+    /// Removes the first wanted question from the queue and returns it, if there is one.
     fn take(&self, is_wanted: impl FnMut(&Pending) -> bool) -> Option<Pending> {
         let mut state = self.state();
         let index = state.pending.iter().position(is_wanted)?;
@@ -150,7 +150,7 @@ impl QuestionQueue {
 
 impl Pending {
     fn finish(self, result: Result<Delivery, AskError>) {
-        // A caller that waits no more takes none.
+        // Sending fails if the caller has stopped waiting.
         let _ = self.answer.send(result);
     }
 }
@@ -186,7 +186,7 @@ impl Asker for QuestionQueue {
     }
 }
 
-/// A caller that waits; dropping it detaches.
+/// The guard of a waiting caller. Dropping the guard removes the question from the queue.
 struct Waiting<'a> {
     queue: &'a QuestionQueue,
     request: Arc<Request>,

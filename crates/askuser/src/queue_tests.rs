@@ -176,7 +176,7 @@ fn the_same_question_twice_at_once_is_refused_and_the_first_still_waits() {
     assert_eq!(queue.pending().len(), 1);
 }
 
-/// Counts how often it is woken.
+/// A waker that counts how often it is woken.
 #[derive(Default)]
 struct Alarm(std::sync::atomic::AtomicUsize);
 

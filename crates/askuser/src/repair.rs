@@ -1,7 +1,8 @@
-//! Repairs cosmetic faults on request. Every repair is reported, so that the model learns and no reader is misled.
+//! Repairs cosmetic faults if the rules allow it. Every repair is reported, so that the model learns and no reader is
+//! misled.
 //!
-//! Faults of meaning (a missing question, one option, `multiSelect` left out) are never repaired: a repair would be a
-//! guess.
+//! Faults of meaning are never repaired, because a repair would be a guess. Such faults are a missing question, a
+//! single option, and a missing `multiSelect`.
 
 use crate::alike::is_other;
 use crate::question::name_of;
@@ -38,7 +39,7 @@ pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
     }
 }
 
-/// Drops options that mean Other.
+/// Drops the options that mean Other, because Other is always offered.
 pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, mended: &mut Vec<String>) {
     let Some(Value::Array(options)) = question.get_mut("options") else { return };
     let mut index = 0;
@@ -52,7 +53,7 @@ pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, mended: 
     });
 }
 
-/// A long header, shortened for display.
+/// Returns a header shortened for display; `None` if the header is short enough.
 pub(crate) fn shorten(header: &str, max: usize, path: &str, mended: &mut Vec<String>) -> Option<String> {
     let chars = header.chars().count();
     if chars <= max {

@@ -1,8 +1,8 @@
-//! Parses an outcome in JSON, from a front end or a store. The inverse of [`report::json`](crate::report::json), and as
-//! strict with answers as the prompt.
+//! Parses an outcome from the JSON of a front end or a store. It inverts [`report::json`](crate::report::json), and
+//! checks answers as strictly as the prompt.
 //!
-//! A reply from outside may state its own provenance (`via`, `by`); [`outcome`] leaves that to the receiver. Only
-//! [`resolution`] reads provenance, from our own stores.
+//! A reply from outside may state its own provenance (`via`, `by`). [`outcome`] ignores it, and [`reported`] returns
+//! it. [`resolution`] trusts the provenance, so it is only for askuser's own stores.
 
 use crate::outcome::{Answer, Note, Outcome, Status};
 use crate::question::{Question, QuestionSet, check_typed};
@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Parses `{status, answers, reason, message}`. The default status is `answered`. An answer belongs to the question or
-/// header that it names, or else to the one at its index. A label may leave out "(Recommended)".
+/// header that it names, or else to the question at its index. A label may omit "(Recommended)".
 ///
 /// # Errors
-/// All errors at once.
+/// Returns all errors, not only the first.
 pub fn outcome(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> {
     let mut bad = Gathered::default();
     if !reply.is_object() {
@@ -50,7 +50,7 @@ pub fn outcome(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> 
 /// Parses a stored outcome with its provenance.
 ///
 /// # Errors
-/// All errors at once.
+/// Returns all errors, not only the first.
 pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Violations> {
     let outcome = outcome(set, stored)?;
     let mut bad = Gathered::default();
@@ -72,10 +72,10 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
     Ok(Resolution { outcome, via, by, device, at_ms: stored["at_ms"].as_u64(), reported_by, reported })
 }
 
-/// The provenance that a reply states: its `by` and `via`. `None` without either.
+/// Returns the provenance that a reply states by `by` and `via`; `None` if both are missing.
 ///
 /// # Errors
-/// A `by` or a `via` of another type.
+/// If `by` is not a string, or if `via` is unknown.
 pub fn reported(reply: &Value) -> Result<Option<Reported>, Violations> {
     let mut bad = Gathered::default();
     if !(reply["by"].is_null() || reply["by"].is_string()) {
@@ -90,7 +90,7 @@ pub fn reported(reply: &Value) -> Result<Option<Reported>, Violations> {
     bad.into_result(Some(Some(reported).filter(|reported| *reported != Reported::default())))
 }
 
-/// The answers, with the model's labels.
+/// Parses the answers. Their labels are as the model wrote them.
 fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> Vec<Answer> {
     let given = match given {
         Value::Null => &[],
@@ -108,7 +108,7 @@ fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> Vec<Answer> 
     given.iter().enumerate().filter_map(answer).collect()
 }
 
-/// The question that an answer belongs to.
+/// Returns the question to which an answer belongs. If there is none, adds a violation and returns `None`.
 fn question<'a>(set: &'a QuestionSet, value: &Value, i: usize, path: &str, bad: &mut Gathered) -> Option<&'a Question> {
     let questions = set.questions();
     if !value.is_object() {

@@ -1,7 +1,7 @@
-//! An outcome for the model: prose, JSON, and a record keyed by question text.
+//! Formats an outcome for the model: as prose, as JSON, or as a record keyed by question text.
 //!
 //! Only [`Status::Answered`] reads as an answer. Typed text is indented inside its answer, so that it cannot pass for
-//! another answer or for our own text.
+//! another answer or for askuser's own text.
 
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet, name_of};
@@ -11,7 +11,7 @@ use crate::violation::Violations;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// The tool result in prose.
+/// Returns the tool result in prose.
 pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
     let mut out = String::new();
     let (outcome, via) = (resolution.outcome(), resolution.via());
@@ -54,8 +54,9 @@ pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
     out
 }
 
-/// The result as JSON: `{status, answers, via}`, with `reason` or `message` if the person gave one, and with `by`,
-/// `at_ms`, `reported_by` and `reported` if known.
+/// Returns the tool result as JSON: `{status, answers, via}`. `reason` or `message` is present if the person gave one.
+/// The rest of the provenance, such as `by` and `at_ms`, is present if known. `mended` lists the repairs of the input,
+/// if there were any.
 pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     let mut result = json!(resolution);
     if !set.mended().is_empty() {
@@ -64,8 +65,8 @@ pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     result
 }
 
-/// The answers by question text: a string for single-select, an array for multi-select, with typed text. Notes are left
-/// out; [`json()`] has them.
+/// Returns the answers by question text: a string for single-select, an array for multi-select, with typed text. Notes
+/// are left out; [`json()`] has them.
 pub fn record(set: &QuestionSet, resolution: &Resolution) -> Value {
     let entry = |question: &Question| {
         let answer =
@@ -78,9 +79,9 @@ pub fn record(set: &QuestionSet, resolution: &Resolution) -> Value {
     Value::Object(set.questions().iter().filter_map(entry).collect())
 }
 
-/// The input of Claude Code's own AskUserQuestion with the answers, as its hooks, permission prompts and Agent SDKs
-/// take it for `updatedInput`. Several choices are joined by ", ". A note is an annotation of its question. Other
-/// fields stay as sent.
+/// Returns the input of Claude Code's own AskUserQuestion with the answers. Claude Code's hooks, permission prompts and
+/// Agent SDKs take this value as `updatedInput`. Several choices are joined by ", ". A note becomes an annotation of
+/// its question. Other fields stay as sent.
 pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
     let answers = resolution.outcome().answers();
     let text = |answer: &Answer| {
@@ -88,7 +89,7 @@ pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
         values.extend(answer.custom_input.as_deref());
         (answer.question.clone(), json!(values.join(", ")))
     };
-    // The tool's input did not contain the repairs that the person saw.
+    // If the questions were not sent as an array, the repaired questions replace them.
     let mut input = match set.input().get("questions") {
         Some(Value::Array(_)) => set.input().clone(),
         _ => json!({"questions": set.questions_json()}),
@@ -103,7 +104,7 @@ pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
     input
 }
 
-/// The result for an input that was not asked.
+/// Returns the tool result for an invalid input, whose questions were not asked.
 pub fn rejection(violations: &Violations) -> String {
     let mut out = String::from("Invalid AskUserQuestion input; nothing was asked. Correct this and call again:");
     for violation in violations.iter() {
@@ -112,23 +113,24 @@ pub fn rejection(violations: &Violations) -> String {
     out
 }
 
-/// The labels of an answer for people, without "(Recommended)".
+/// Returns the labels of an answer for people, without "(Recommended)".
 pub fn names(answer: &Answer) -> impl Iterator<Item = String> {
     answer.selected_options.iter().map(|label| name_of(label).0)
 }
 
-/// The choice and the typed text for people: `PostgreSQL, with replicas`.
+/// Returns the choice and the typed text for people: `PostgreSQL, with replicas`.
 pub fn chosen(answer: &Answer) -> String {
     names(answer).chain(answer.custom_input.clone()).collect::<Vec<_>>().join(", ")
 }
 
-/// The choice, the text and the note: `PostgreSQL, with replicas (note: for now)`.
+/// Returns the choice, the typed text and the note: `PostgreSQL, with replicas (note: for now)`.
 pub fn chosen_with_note(answer: &Answer) -> String {
     let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
     chosen(answer) + &note
 }
 
-/// The decision on one line: `Database: PostgreSQL (note: for now) · Cache: Redis`, or the words of a refusal.
+/// Returns the decision on one line: `Database: PostgreSQL (note: for now) · Cache: Redis`, or the words of a refusal.
+/// Returns `None` without answers and words.
 pub fn decided(outcome: &Outcome) -> Option<String> {
     let answer = |answer: &Answer| format!("{}: {}", answer.header, chosen_with_note(answer));
     let words = match outcome.status() {
@@ -139,7 +141,7 @@ pub fn decided(outcome: &Outcome) -> Option<String> {
     (!parts.is_empty()).then(|| sanitize::line(&parts.join(" · ")).into_owned())
 }
 
-/// Only a person's own answers get this name.
+/// Returns the lines before and after the answers. Only a person's own answers are called the user's.
 fn said_by(via: Option<Via>) -> (&'static str, &'static str) {
     match via {
         Some(Via::AnswersFile) => (
@@ -153,7 +155,7 @@ fn said_by(via: Option<Via>) -> (&'static str, &'static str) {
         Some(Via::Terminal | Via::Line | Via::FrontEnd | Via::Inbox | Via::Web | Via::Elicitation | Via::Hook) => {
             ("User answered the following questions:\n\n", "Proceeding with user selections.")
         }
-        // A resolution without a surface is no answer.
+        // The author of a resolution without a surface is unknown.
         None => {
             ("These answers came from nowhere, and are not the user's:\n\n", "Ask the user before you rely on them.")
         }
@@ -230,7 +232,7 @@ fn advice(status: &Status) -> &'static str {
     }
 }
 
-/// Text from outside may use any line end; here each becomes a newline.
+/// Indents every line but the first. Text from outside may have any line ends, which become newlines.
 fn indented(text: &str, indent: &str) -> String {
     sanitize::block(text).replace('\n', &format!("\n{indent}"))
 }

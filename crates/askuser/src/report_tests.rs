@@ -1,4 +1,4 @@
-//! What the model reads: word by word where the proposal prints it, as snapshots elsewhere.
+//! Tests of the text for the model: word by word where the proposal prints it, otherwise by snapshots.
 
 use super::*;
 use crate::outcome::Outcome;
@@ -31,7 +31,7 @@ fn manager() -> Value {
     question(MANAGER, "Package Mgr", &["npm", "pnpm (Recommended)", "yarn"], false)
 }
 
-/// Picked rows, typed text, note.
+/// An answer as the picked rows, the typed text and the note.
 type Picked<'a> = (&'a [usize], Option<&'a str>, Option<&'a str>);
 
 fn answers(set: &QuestionSet, picked: &[Picked<'_>]) -> Vec<Answer> {
@@ -209,7 +209,7 @@ Proceeding with user selections.",
 
 // ---- not answered, in words ----
 
-/// Two questions, the first answered with a note.
+/// Two questions, of which the first is answered with a note.
 fn half_answered() -> (QuestionSet, Vec<Answer>) {
     let set = set_of(&[database(), features()]);
     let so_far = answers(&set, &[(&[0], None, Some("for now"))]);
@@ -285,7 +285,7 @@ fn a_person_who_was_being_asked_when_the_terminal_went_was_asked() {
     assert_eq!(opening(Via::AnswersFile), "Nobody was asked: no user can be reached here.");
 }
 
-/// One of each, without and with an answer.
+/// One resolution of each kind without an answer, first with no answers and then with half of them.
 fn unanswered() -> Vec<(QuestionSet, Resolution)> {
     let (set, half) = half_answered();
     let of = |so_far: Vec<Answer>| {
@@ -436,7 +436,7 @@ fn json_has_status_answers_and_via() {
         ],
         "via": "terminal",
     });
-    // As text, for the order of the keys is part of what a person reads.
+    // The comparison is of text, because a person sees the order of the keys.
     assert_eq!(json(&set, &outcome).to_string(), expected.to_string());
 }
 
@@ -557,7 +557,7 @@ fn names_are_what_a_person_chose_from() {
     assert_eq!(names(&answer).collect::<Vec<_>>(), ["A", "B"]);
 }
 
-// ---- as it is kept ----
+// ---- stored questions ----
 
 #[test]
 fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {

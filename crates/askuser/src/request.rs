@@ -1,7 +1,7 @@
-//! A question as a record: the data to show it, answer it and identify it, on any machine at any time.
+//! A question as a record. It has all data to show, answer and identify the question on any machine at any time.
 //!
-//! It serialises with a version, round-trips, and rebuilds the same [`QuestionSet`]. A deadline is a duration, counted
-//! from the time when the question is shown or stored.
+//! A request serialises with a version and deserialises to an equal request. A deadline is a duration, counted from the
+//! time when the question is shown or stored.
 
 use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
@@ -16,10 +16,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// The version of stored requests.
+/// The version of the stored form.
 const VERSION: u32 = 1;
 
-/// The questions with their context, asker and audience.
+/// A question set with its context, asker and audience.
 ///
 /// ```
 /// # use askuser::input::QuestionInput;
@@ -46,11 +46,12 @@ pub struct Request {
     background: bool,
 }
 
-/// The maximum length of a stored reason. The last words of a model are the nearest to its question.
+/// The maximum number of characters of a stored reason. The end is kept, because a model's last words are nearest to
+/// its question.
 const MAX_WHY: usize = 1_500;
 
 impl Request {
-    /// A request with only its questions.
+    /// Creates a request with only a key and questions.
     pub fn new(key: RequestKey, set: QuestionSet) -> Request {
         Request {
             key,
@@ -65,7 +66,7 @@ impl Request {
         }
     }
 
-    /// The same request under another key, which a store keeps as a new question.
+    /// Returns the same request under another key. A store keeps it as a new question.
     pub fn with_key(self, key: RequestKey) -> Request {
         Request { key, ..self }
     }
@@ -80,7 +81,7 @@ impl Request {
         Request { context: context.into(), ..self }
     }
 
-    /// Sets the model's own text from just before its question. The last 1,500 characters are kept.
+    /// Sets the model's own text from just before its question. Only the last 1,500 characters are kept.
     pub fn with_why(self, why: impl Into<Option<String>>) -> Request {
         let why: Option<String> = why.into();
         let last = |why: String| {
@@ -94,26 +95,26 @@ impl Request {
         Request { why: why.map(last).filter(|why| !sanitize::is_blank(why)), ..self }
     }
 
-    /// Says that the asker works on meanwhile: no process waits for the answer.
+    /// Marks the question as one in the background: the asker continues its work, and no process waits for the answer.
     pub fn in_background(self) -> Request {
         Request { background: true, ..self }
     }
 
-    /// Gives up after this long.
+    /// Sets the time limit.
     pub fn with_deadline(self, deadline: impl Into<Option<Duration>>) -> Request {
         Request { deadline: deadline.into(), ..self }
     }
 
-    /// Sets the audience by name; empty means everybody.
+    /// Sets the names of the audience. An empty audience means everybody.
     pub fn with_audience(self, audience: impl IntoIterator<Item = impl Into<String>>) -> Request {
         let names = audience.into_iter().map(Into::into).collect::<std::collections::BTreeSet<String>>();
         Request { audience: names.into_iter().collect(), ..self }
     }
 
-    /// Adds known answers. The person sees them filled in and answers the rest.
+    /// Adds known answers. The person sees them filled in and answers the other questions.
     ///
     /// # Errors
-    /// If one of them is invalid for its question, or if the question asks to agree: a yes is never prefilled.
+    /// If an answer is invalid for its question, or if the request asks for consent: a yes is never prefilled.
     pub fn with_known(self, known: Vec<Answer>) -> Result<Request, Violations> {
         let mut bad = Gathered::default();
         if self.asks_to_agree() && !known.is_empty() {
@@ -124,83 +125,85 @@ impl Request {
         Ok(Request { known: checked.answers().to_vec(), ..self })
     }
 
-    /// The key of this asking. The same key is the same question asked again.
+    /// The key of the request. A second request with the same key asks the same question again.
     pub fn key(&self) -> &RequestKey {
         &self.key
     }
 
-    /// The questions.
+    /// The questions of the request.
     pub fn set(&self) -> &QuestionSet {
         &self.set
     }
 
-    /// The asker.
+    /// The asker of the request.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// The context of the questions. A surface shows it with them, unless it is on the screen already.
+    /// The context of the questions, if any. A surface shows it with the questions, unless it is on the screen already.
     pub fn context(&self) -> Option<&Context> {
         self.context.as_ref()
     }
 
-    /// The model's own text from just before its question. It is untrusted and not part of the text to agree to.
+    /// The model's own text from just before its question, if any. This text is untrusted, and the person does not
+    /// agree to it.
     pub fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }
 
-    /// Whether the person must read a whole text before choosing: the subject of a permission or a plan, or a command,
-    /// diff or input that a model asks about. The text is the context, or else the question.
+    /// Whether the person must read a whole text before choosing. This applies to a permission, to a plan, and to a
+    /// command, diff or input that a model asks about. The text is the context, or else the question.
     pub fn is_agreed_to(&self) -> bool {
         match self.key.purpose {
             Purpose::Permission | Purpose::Plan => true,
             Purpose::Question => self.context.as_ref().is_some_and(|context| !matches!(context, Context::Prose(_))),
-            // Our own program asks.
+            // The program itself asks.
             Purpose::Choice => false,
         }
     }
 
-    /// Whether the answer is a person's consent: to a permission, to a plan, or to a `confirm`.
+    /// Whether the answer is a person's consent to a permission, a plan or a `confirm`.
     pub fn asks_to_agree(&self) -> bool {
         matches!(self.key.purpose, Purpose::Permission | Purpose::Plan) || self.set.rules().form() == Form::Confirm
     }
 
-    /// The known answers.
+    /// The known answers, which the person sees filled in.
     pub fn known(&self) -> &[Answer] {
         &self.known
     }
 
-    /// The time limit, counted from the time when it is shown or stored. A person may clear it.
+    /// The time limit, counted from the time when the question is shown or stored; `None` without one. A person may
+    /// clear it.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline
     }
 
-    /// Whether the asker works on and fetches the answer later.
+    /// Whether the asker continues its work and fetches the answer later.
     pub fn is_in_background(&self) -> bool {
         self.background
     }
 
-    /// For whom it is, by their names, each once; for everybody if there are none. Nobody else answers it.
+    /// The names of the audience, without duplicates. Only the audience may answer. An empty audience means everybody.
     pub fn audience(&self) -> &[String] {
         &self.audience
     }
 
-    /// Whether the audience includes this name.
+    /// Whether this name belongs to the audience.
     pub fn is_for(&self, name: &str) -> bool {
         self.audience.is_empty() || self.audience.iter().any(|one| one == name)
     }
 
-    /// The audience, safe to show: `ada, ops`; `None` for everybody.
+    /// The names of the audience, safe to show: `ada, ops`; `None` for everybody.
     pub fn audience_words(&self) -> Option<String> {
         (!self.audience.is_empty()).then(|| sanitize::line(&self.audience.join(", ")).into_owned())
     }
 
-    /// Whether two requests show the same people the same decision. Asker, reason and time limit may differ.
+    /// Whether two requests show the same decision to the same people. Asker, reason and time limit may differ.
     pub fn asks_the_same(&self, other: &Request) -> bool {
         self.set.input() == other.set.input() && self.context == other.context && self.audience == other.audience
     }
 
-    /// The title of the request: the question in one line, and the first line of a command.
+    /// The title of the request: the question in one line. If the person agrees to a command, its first line follows.
     pub fn title(&self) -> String {
         let texts: Vec<_> = self.set.questions().iter().map(|question| sanitize::line(question.text())).collect();
         let command = self.context.as_ref().and_then(Context::command).filter(|_| self.is_agreed_to());
@@ -209,14 +212,15 @@ impl Request {
         texts.join(" · ") + &shown.unwrap_or_default()
     }
 
-    /// The asker for a person at the asking program: its task and the model's source, safe to show.
+    /// Describes the asker for a person at the asking program, by its task and the model's source. The text is safe to
+    /// show. Returns `None` if both are unknown.
     pub fn asked_by(&self) -> Option<String> {
         let task = self.origin.task.as_deref().map(|task| format!("task '{}'", sanitize::line(task).trim()));
         let source = self.set.source().map(|source| sanitize::line(source).trim().to_owned());
         joined(task, source.filter(|source| !sanitize::is_blank(source)))
     }
 
-    /// The asker for a person elsewhere: with the agent and its folder.
+    /// Describes the asker for a person elsewhere, also by its agent and folder. Returns `None` if all are unknown.
     pub fn asked_from(&self) -> Option<String> {
         let place = match (self.origin.agent_name(), self.origin.folder.as_deref().and_then(shown)) {
             (Some(agent), Some(folder)) => Some(format!("{agent} in {folder}")),
@@ -235,32 +239,32 @@ fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
     first.into_iter().chain(second).reduce(|first, second| format!("{first}, {second}"))
 }
 
-/// The identity of one asking among all sessions.
+/// The identity of a request among all sessions.
 ///
-/// Its parts come from outside (a provider names calls) and may contain any characters. Two keys are equal only if
-/// every part is. No part is ever parsed.
+/// The parts of a key come from outside (a provider names calls) and may contain any characters. Two keys are equal
+/// only if all parts are equal. No part is ever parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestKey {
-    /// The session in which it is asked.
+    /// The session of the question.
     pub session: String,
     /// The calls that lead to the asking subagent, outermost first. Empty for the main agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// The call for which it is asked.
+    /// The call that asks the question.
     pub call: String,
-    /// The purpose for which it is asked.
+    /// The purpose of the question.
     #[serde(default, skip_serializing_if = "Purpose::is_question")]
     pub purpose: Purpose,
 }
 
-/// The purpose of a question.
+/// The purpose for which a question is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Purpose {
-    /// The model asks.
+    /// A model asks a question.
     #[default]
     Question,
     /// A tool needs permission.
@@ -278,7 +282,7 @@ impl Purpose {
 }
 
 impl RequestKey {
-    /// The question of a call.
+    /// Creates the key of a call's question.
     pub fn new(session: impl Into<String>, call: impl Into<String>) -> RequestKey {
         RequestKey { session: session.into(), tasks: Vec::new(), call: call.into(), purpose: Purpose::Question }
     }
@@ -288,13 +292,13 @@ impl RequestKey {
         RequestKey { tasks: tasks.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Sets another purpose.
+    /// Sets the purpose.
     pub fn for_purpose(self, purpose: Purpose) -> RequestKey {
         RequestKey { purpose, ..self }
     }
 
-    /// The id of the question in its session: the call's id for a plain question of the main agent, an opaque text
-    /// otherwise. It is unique in the session.
+    /// The id of the question, which is unique in its session. A plain question of the main agent has the call's id.
+    /// Any other question has an opaque text.
     pub fn id_in_session(&self) -> String {
         const OPAQUE: &str = "ask:";
         if self.tasks.is_empty() && self.purpose == Purpose::Question && !self.call.starts_with(OPAQUE) {
@@ -304,36 +308,36 @@ impl RequestKey {
     }
 }
 
-/// An unambiguous text for a store or a log. It is not meant to be parsed.
+/// Writes an unambiguous text for a store or a log. No program parses it.
 impl fmt::Display for RequestKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", serde_json::json!([self.session, self.tasks, self.call, self.purpose]))
     }
 }
 
-/// The asker.
+/// The asker of a question, with its agent, task, folder and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Origin {
-    /// The agent: `askuser agent`, `claude-code`.
+    /// The name that the agent sends, such as `askuser agent` or `claude-code`; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The task of the asking subagent; `None` for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The folder in which the agent works.
+    /// The folder in which the agent works; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The machine on which the agent runs.
+    /// The machine on which the agent runs; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The name of the credential. A server sets it, never the asker.
+    /// The name of the asker's credential, if it has one. Only a server sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,
 }
 
-/// Agents by the name that they send and their display name.
+/// The agents by the name that they send, with their display name.
 const AGENT_NAMES: [(&str, &str); 5] = [
     ("claude-code", "Claude Code"),
     ("codex-mcp-client", "Codex"),
@@ -343,7 +347,7 @@ const AGENT_NAMES: [(&str, &str); 5] = [
 ];
 
 impl Origin {
-    /// The display name of the agent: "Claude Code" for `claude-code`.
+    /// Returns the display name of the agent, such as "Claude Code" for `claude-code`; `None` if the agent is unknown.
     pub fn agent_name(&self) -> Option<String> {
         let sent = self.agent.as_deref()?;
         let known = AGENT_NAMES.iter().find(|(id, _)| *id == sent);
@@ -360,12 +364,12 @@ impl Origin {
         Origin { task: Some(task.into()), ..self }
     }
 
-    /// Sets the folder.
+    /// Sets the folder in which the agent works.
     pub fn with_folder(self, folder: impl Into<String>) -> Origin {
         Origin { folder: Some(folder.into()), ..self }
     }
 
-    /// Sets the machine.
+    /// Sets the machine on which the agent runs.
     pub fn with_host(self, host: impl Into<String>) -> Origin {
         Origin { host: Some(host.into()), ..self }
     }
@@ -376,7 +380,7 @@ impl Origin {
     }
 }
 
-/// The subject of questions. Text to agree to is shown verbatim; only prose is rendered as Markdown.
+/// The subject of a question. A text that the person agrees to is shown verbatim. Only prose is rendered as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -394,7 +398,7 @@ pub enum Context {
     #[serde(with = "text_field")]
     #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     ToolInput(String),
-    /// A plan, an explanation: Markdown.
+    /// A plan or an explanation in Markdown.
     #[serde(with = "text_field")]
     #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     Prose(String),
@@ -403,7 +407,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// The texts that a surface draws, in order. None of them is a tool use.
+    /// Returns the basic contexts that a surface draws, in order. None of them is a tool use.
     pub fn parts(&self) -> Vec<Cow<'_, Context>> {
         match self {
             Context::ToolUse(call) => call.parts().into_iter().map(Cow::Owned).collect(),
@@ -411,10 +415,10 @@ impl Context {
         }
     }
 
-    /// The complete display of the text, because a person may agree to it. See [`exact`].
+    /// Returns the complete display of the text, because a person may agree to it. See [`exact`].
     pub fn shown(&self, charset: Charset) -> Cow<'_, str> {
         let text = match self {
-            // Its last line end ends its last line.
+            // The final line end of a diff would be shown as an empty line.
             Context::Diff(text) => text.strip_suffix('\n').unwrap_or(text),
             Context::Command(text) | Context::ToolInput(text) | Context::Prose(text) => text,
             Context::ToolUse(call) => {
@@ -426,7 +430,7 @@ impl Context {
         exact::shown(text, charset)
     }
 
-    /// The text as given.
+    /// Returns the text as given.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Context::Command(text) | Context::Diff(text) | Context::ToolInput(text) | Context::Prose(text) => {
@@ -440,7 +444,7 @@ impl Context {
         }
     }
 
-    /// The command that would run, if the context is one.
+    /// Returns the command that would run; `None` if the context has none.
     pub fn command(&self) -> Option<&str> {
         match self {
             Context::Command(command) => Some(command),
@@ -449,7 +453,7 @@ impl Context {
         }
     }
 
-    /// The input of a tool as JSON, for a reader who wants the details.
+    /// Returns the input of a tool as JSON, for a reader who wants the details; `None` for other contexts.
     pub fn raw_input(&self) -> Option<String> {
         match self {
             Context::ToolUse(call) => Some(format!("{:#}", Value::Object(call.input().clone()))),
@@ -477,7 +481,7 @@ mod text_field {
     }
 }
 
-/// A request in its stored form.
+/// The stored form of a request.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,

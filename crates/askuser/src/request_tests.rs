@@ -181,7 +181,7 @@ fn a_plain_question_is_named_by_its_call_and_every_other_is_opaque() {
     assert_eq!(serde_json::to_value(&key).unwrap(), json!({"session": "s", "call": "call_1"}));
 }
 
-/// Ids as a hostile provider might choose them: parts of our own encoding included.
+/// Ids as a hostile provider might choose them, including parts of askuser's own encoding.
 fn id() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a/:]{0,3}",
@@ -203,7 +203,7 @@ fn key() -> impl Strategy<Value = RequestKey> {
     })
 }
 
-/// An input that may be whole or in need of repair, with everything a surface shows.
+/// Generates inputs, with or without need of repair, that have all parts that a surface shows.
 fn input() -> impl Strategy<Value = Value> {
     let option = ("[a-zé]{1,9}( \\(Recommended\\))?", "\\PC{1,30}")
         .prop_map(|(label, description)| json!({"label": label, "description": description}));
@@ -230,7 +230,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     })
 }
 
-/// What a person sees and what the model reads after the same keys.
+/// Plays these keys. Returns the states that the person sees and the result that the model reads.
 fn played(request: &Request, keys: &[u8]) -> (Vec<String>, Option<(String, Value)>) {
     let mut prompt = Prompt::of(request, Duration::ZERO);
     let mut seen = vec![format!("{:?} {:?}", prompt.set(), prompt.origin())];

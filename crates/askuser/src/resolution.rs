@@ -1,15 +1,17 @@
-//! An outcome with its provenance: through which surface it came, from whom, when.
+//! Outcomes with their provenance: the surface, the author and the time.
 //!
-//! The receiver of an answer stamps its provenance. The provenance that the sender states is stored beside it ([`Reported`]).
+//! The receiver of an answer sets its provenance. The provenance that the sender states is stored beside it, as
+//! [`Reported`].
 //!
-//! An outcome that an asker settled itself is evidence only in the process whose own surface produced it. Read back from a store,
-//! [`Resolution::reported_by`] names the asker, and [`Resolution::is_a_persons`] is false.
+//! An outcome that an asker reported itself is evidence only in the process whose own surface produced it. Once the
+//! outcome is read from a store, [`Resolution::reported_by`] names the asker, and [`Resolution::is_a_persons`] is
+//! false.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Through what an outcome came.
+/// The surface or other source of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -17,11 +19,11 @@ use serde_json::{Value, json};
 pub enum Via {
     /// The prompt drawn on a terminal.
     Terminal,
-    /// The prompt spoken line by line.
+    /// The prompt printed line by line.
     Line,
-    /// A program that shows questions for us.
+    /// A program that shows questions for askuser.
     FrontEnd,
-    /// The inbox.
+    /// The inbox of askuser.
     Inbox,
     /// A web page.
     Web,
@@ -29,9 +31,9 @@ pub enum Via {
     Elicitation,
     /// A hook of another agent.
     Hook,
-    /// Answers written beforehand: no person was asked.
+    /// Answers that were written beforehand, so that no person was asked.
     AnswersFile,
-    /// A stated rule: no person was asked.
+    /// A stated rule, so that no person was asked.
     Policy,
 }
 
@@ -41,26 +43,26 @@ named!(Via {
 });
 
 impl Via {
-    /// Whether a person was asked there.
+    /// Whether this source asks a person.
     pub fn is_a_person(self) -> bool {
         !matches!(self, Via::AnswersFile | Via::Policy)
     }
 }
 
-/// The provenance of an answer as its sender states it. One rule reads it: an asker settles a question with an audience only if
-/// [`Reported::by`] is in the audience.
+/// The provenance of an answer as its sender states it. Only one rule uses it: an asker settles a question with an
+/// audience only if [`Reported::by`] is in the audience.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reported {
-    /// The name of the person who answered.
+    /// The name of the person who answered, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The surface.
+    /// The surface, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
 }
 
-/// An [`Outcome`] and where it came from.
+/// An [`Outcome`] with its provenance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
     pub(crate) outcome: Outcome,
@@ -73,7 +75,7 @@ pub struct Resolution {
 }
 
 impl Resolution {
-    /// An outcome that came through a surface.
+    /// Creates the resolution of an outcome from this surface.
     pub fn new(outcome: Outcome, via: Via) -> Resolution {
         Resolution { via: Some(via), ..Resolution::without_surface(outcome) }
     }
@@ -82,70 +84,70 @@ impl Resolution {
         Resolution { outcome, via: None, by: None, device: None, at_ms: None, reported_by: None, reported: None }
     }
 
-    /// No surface asked a person, and this is why. The only resolution without a surface.
+    /// Creates the only resolution without a surface: no person could be asked, for this reason.
     pub fn unavailable(reason: impl Into<String>) -> Resolution {
         Resolution::without_surface(Outcome::unavailable(reason))
     }
 
-    /// Says who answered, as far as the surface knows: a user's name.
+    /// Sets the user name of the person who answered.
     pub fn with_by(self, by: impl Into<String>) -> Resolution {
         Resolution { by: Some(by.into()), ..self }
     }
 
-    /// Says when, in milliseconds since 1970.
+    /// Sets the time of the answer, in milliseconds since 1970.
     pub fn with_time(self, at_ms: u64) -> Resolution {
         Resolution { at_ms: Some(at_ms), ..self }
     }
 
-    /// Stores the provenance that the sender of the answer states.
+    /// Sets the provenance that the sender of the answer states.
     pub fn with_reported(self, reported: Option<Reported>) -> Resolution {
         Resolution { reported, ..self }
     }
 
-    /// The outcome.
+    /// The outcome without its provenance.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// The surface; `None` if no person was asked.
+    /// The surface or other source; `None` if no source answered.
     pub fn via(&self) -> Option<Via> {
         self.via
     }
 
-    /// The name of the author, if known.
+    /// The name of the person who answered, if known.
     pub fn by(&self) -> Option<&str> {
         self.by.as_deref()
     }
 
-    /// The author's device, if known.
+    /// The device of the person who answered, if known.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// The time in milliseconds since 1970, if known.
+    /// The time of the answer in milliseconds since 1970, if known.
     pub fn at_ms(&self) -> Option<u64> {
         self.at_ms
     }
 
-    /// The provenance that the sender of the answer stated, unchecked.
+    /// The provenance that the sender of the answer stated, unchecked; `None` without one.
     pub fn reported(&self) -> Option<&Reported> {
         self.reported.as_ref()
     }
 
-    /// The name of the credential whose asker settled this itself. `None` for evidence: the answer of a person, a file or a rule,
-    /// or an outcome that a surface of this process produced.
+    /// The name of the credential whose asker reported this outcome itself. `None` for the answer of a person, a file
+    /// or a rule. Also `None` for an outcome from a surface of this process.
     pub fn reported_by(&self) -> Option<&str> {
         self.reported_by.as_deref()
     }
 
-    /// Whether a person decided this, rather than a file, a rule or the asker itself.
+    /// Whether a person decided, rather than a file, a rule or the asker itself.
     pub fn is_a_persons(&self) -> bool {
         self.reported_by.is_none() && self.via.is_some_and(Via::is_a_person)
     }
 }
 
-/// `{status, answers, via, by?, device?, at_ms?, reported_by?, reported?, reason?, message?}`. Reading it back takes the questions it belongs to:
-/// [`reply::resolution`](crate::reply::resolution).
+/// Serialises as `{status, answers, via, by?, device?, at_ms?, reported_by?, reported?, reason?, message?}`.
+/// [`reply::resolution`](crate::reply::resolution) reads it back for the questions to which it belongs.
 impl Serialize for Resolution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = self.outcome.fields(Some(self.via.map(Via::name).into()));

@@ -1,12 +1,12 @@
-//! The rules of parsing: limits, and the treatment of cosmetic faults.
+//! The rules of parsing: the limits, the treatment of cosmetic faults, and the form of an answer.
 //!
-//! Rules are stored with every request. A stored request is rebuilt by the rules it was asked under.
+//! Rules are stored with every request. A stored request is rebuilt by the rules under which it was asked.
 
 use crate::limits::{Limits, LimitsError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The rules for parsing an input. [`Limits`] has an example.
+/// The rules for parsing an input. See [`Limits`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     #[serde(deserialize_with = "checked_limits")]
@@ -16,21 +16,21 @@ pub struct Rules {
     form: Form,
 }
 
-/// The form of an answer. The program decides it; an input cannot.
+/// The form of an answer. The program chooses the form; an input cannot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Form {
-    /// Options with descriptions, or the person's own text under Other: the form of models.
+    /// Options with descriptions, or the person's own text under Other. Models ask in this form.
     #[default]
     Tool,
-    /// Options only: the form of programs without a text field.
+    /// Options only. Programs without a text field ask in this form.
     Options,
     /// Yes or no.
     Confirm,
-    /// A text.
+    /// A text that the person types.
     Input,
-    /// Lines of a list, which may be long and is searched.
+    /// The lines of a list, which may be long and is searched.
     Pick,
 }
 
@@ -39,7 +39,7 @@ impl Form {
         *self == Form::Tool
     }
 
-    /// The header of our own questions without one. It carries no information, so
+    /// The header of askuser's own questions if none is given. It carries no information, so
     /// [`Question::chip`](crate::Question::chip) omits it.
     pub fn default_header(self) -> &'static str {
         match self {
@@ -65,10 +65,10 @@ impl Form {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Faults {
-    /// Report them like any other.
+    /// Reject cosmetic faults like any other violation.
     #[default]
     Reject,
-    /// Repair them and report that to the model.
+    /// Repair cosmetic faults and report the repairs to the model.
     Repair,
 }
 
@@ -79,45 +79,45 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The default limits; cosmetic faults are rejected.
+    /// The rules with the default limits. Cosmetic faults are rejected.
     pub const fn strict() -> Rules {
         Rules { limits: Limits::DEFAULT, faults: Faults::Reject, form: Form::Tool }
     }
 
-    /// The rules for a question with options only.
+    /// Changes the form to options only.
     pub const fn options_only(self) -> Rules {
         Rules { form: Form::Options, ..self }
     }
 
-    /// The rules for our yes-or-no questions.
+    /// The rules for askuser's own yes-or-no questions.
     pub const fn confirm() -> Rules {
         Rules { limits: Limits::CONFIRM, form: Form::Confirm, ..Rules::strict() }
     }
 
-    /// The rules for our questions for a text; they have no options.
+    /// The rules for askuser's own questions for a text. Such questions have no options.
     pub const fn input() -> Rules {
         Rules { limits: Limits::CONFIRM, form: Form::Input, ..Rules::strict() }
     }
 
-    /// The rules for our questions with lines of a list as options.
+    /// The rules for askuser's own questions with the lines of a list as options.
     pub const fn pick() -> Rules {
         Rules { limits: Limits::PICK, form: Form::Pick, ..Rules::strict() }
     }
 
-    /// The default limits; cosmetic faults are repaired and reported.
+    /// The rules with the default limits. Cosmetic faults are repaired and reported.
     pub const fn repair() -> Rules {
         Rules { faults: Faults::Repair, ..Rules::strict() }
     }
 
-    /// Sets other limits.
+    /// Sets the limits.
     ///
     /// # Errors
-    /// If they leave no room for a question.
+    /// If the limits leave no room for a question.
     pub fn with_limits(self, limits: Limits) -> Result<Rules, LimitsError> {
         Ok(Rules { limits: limits.checked()?, ..self })
     }
 
-    /// The limits.
+    /// The limits for questions and answers.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -133,7 +133,7 @@ impl Rules {
     }
 }
 
-/// Stored rules are checked like new ones.
+/// Reads limits and checks them, so that stored rules are checked like new ones.
 fn checked_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
     Limits::deserialize(deserializer)?.checked().map_err(D::Error::custom)
 }

@@ -1,5 +1,5 @@
 //! The gate between untrusted text and a screen, for text of models and people. It removes deceptive characters. Text
-//! that a person agrees to passes [`exact`](crate::exact) instead, which removes none.
+//! that a person agrees to passes [`exact`](crate::exact) instead, which removes no character.
 //!
 //! The output cannot move the cursor, set a title, reorder or hide text. It has no control characters (except `\n` in a
 //! [`block`]), no bidi controls and no invisible characters. Every grapheme cluster is short and at least one column
@@ -11,27 +11,30 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Zero-width scalars that may follow one visible scalar: living languages stay well below, Zalgo does not.
+/// The maximum number of zero-width scalars after a visible one. Living languages stay well below it, Zalgo text does
+/// not.
 const MAX_MARKS: usize = 8;
-/// Bytes of one grapheme cluster: a family of four with skin tones takes 41, the longest Sanskrit conjuncts about 40.
+/// The maximum length of a grapheme cluster in bytes. A family of four with skin tones takes 41 bytes, the longest
+/// Sanskrit conjuncts about 40.
 const MAX_CLUSTER_BYTES: usize = 64;
-/// Columns of one grapheme cluster. Nearly all take one or two; only Indic conjuncts and decomposed Hangul take more.
+/// The maximum width of a grapheme cluster in columns. Nearly all clusters take one or two; only Indic conjuncts and
+/// decomposed Hangul take more.
 const MAX_CLUSTER_WIDTH: usize = 8;
 
 const TAB: &str = "    ";
 const ESC: char = '\u{1b}';
 
-/// `text` as one line that is safe to show: line ends and tabs become a space each.
+/// Returns `text` as one line that is safe to show. Each line end and each tab becomes a space.
 pub fn line(text: &str) -> Cow<'_, str> {
     pass(text, Lines::Join)
 }
 
-/// `text` as lines that are safe to show. Every kind of line end becomes `\n`, a tab four spaces.
+/// Returns `text` as lines that are safe to show. Every kind of line end becomes `\n`, and a tab becomes four spaces.
 pub fn block(text: &str) -> Cow<'_, str> {
     pass(text, Lines::Keep)
 }
 
-/// A person's text as stored in an answer: [`block`], owned.
+/// Returns a person's text as an answer stores it: [`block`], owned.
 pub fn typed(text: &str) -> String {
     block(text).into_owned()
 }
@@ -42,14 +45,15 @@ pub fn is_blank(text: &str) -> bool {
     line(text).chars().all(|c| c.is_whitespace() || c == '\u{2800}')
 }
 
-/// Safe text without blanks around it. Unlike [`str::trim`], it keeps a blank under a combining mark.
+/// Returns safe text without the blanks around it. Unlike [`str::trim`], it keeps a blank under a combining mark.
 pub(crate) fn trim(safe: &str) -> &str {
     let text = safe.trim_end();
     let start = text.grapheme_indices(true).find(|(_, cluster)| !cluster.trim().is_empty());
     &text[start.map_or(text.len(), |(at, _)| at)..]
 }
 
-/// Whether `c` is a zero-width joiner or non-joiner: kept between two visible characters, dropped elsewhere.
+/// Whether `c` is a zero-width joiner or non-joiner. A joiner is kept between two visible characters and dropped
+/// elsewhere.
 pub(crate) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
@@ -101,36 +105,37 @@ fn pass(text: &str, lines: Lines) -> Cow<'_, str> {
     if gate.out == text { Cow::Borrowed(text) } else { Cow::Owned(gate.out) }
 }
 
-/// Takes scalars one by one and keeps those that fit the current grapheme cluster, or may begin a new one.
+/// A filter that takes scalars one by one. It keeps a scalar that fits the current grapheme cluster or may begin a new
+/// one.
 ///
-/// Each decision depends only on the text kept so far and the next scalar, so a second pass makes the same decisions.
+/// Each decision depends only on the kept text and the next scalar. So a second pass makes the same decisions.
 pub(crate) struct Gate {
     out: String,
-    /// The start of the last cluster of `out`; the end of `out` if the next scalar begins a new one.
+    /// The start of the last cluster of `out`; the end of `out` if the next scalar begins a new cluster.
     cluster: usize,
-    /// Zero-width scalars at the end of that cluster.
+    /// The number of zero-width scalars at the end of that cluster.
     marks: usize,
     /// Whether a plain scalar certainly begins a new cluster, which avoids the look-up.
     closed: bool,
-    /// A joiner that is kept only if a visible character follows it.
+    /// A joiner that is kept only if a visible character follows; `None` if no joiner is pending.
     joiner: Option<char>,
 }
 
 impl Gate {
-    /// A gate after the prefix `head`; the next scalar certainly begins a cluster.
+    /// Creates a gate after the prefix `head`. The next scalar certainly begins a cluster.
     pub(crate) fn after(head: &str, capacity: usize) -> Gate {
         let mut out = String::with_capacity(capacity);
         out.push_str(head);
         Gate { cluster: out.len(), out, marks: 0, closed: true, joiner: None }
     }
 
-    /// Inserts our own text. No following combining character attaches to it.
+    /// Appends text that is not part of the input. No following combining character attaches to it.
     pub(crate) fn put_sign(&mut self, sign: &str) {
         self.out.push_str(sign);
         (self.cluster, self.marks, self.closed, self.joiner) = (self.out.len(), 0, true, None);
     }
 
-    /// The base of a following combining character.
+    /// Returns the base of a following combining character, if there is one.
     pub(crate) fn base(&self) -> Option<char> {
         self.out[self.cluster..].chars().next()
     }
@@ -167,7 +172,7 @@ impl Gate {
         kept
     }
 
-    /// Appends a fixed tail to an emoji, but never a part of it: a second pass would remove a partial tail.
+    /// Appends a fixed tail to an emoji, or no part of the tail. A second pass would remove a partial tail.
     fn feed_tail(&mut self, tail: &str) {
         let from = self.out.len();
         self.out.push_str(tail);
@@ -179,8 +184,8 @@ impl Gate {
         }
     }
 
-    /// Keeps joiner and scalar if the joiner has an effect: it ties emoji or a conjunct together, or shapes a letter of
-    /// its script. Elsewhere it would only make equal-looking texts differ.
+    /// Keeps a joiner and a scalar if the joiner has an effect: it ties emoji or a conjunct together, or shapes a
+    /// letter of its script. Elsewhere a joiner would only make equal-looking texts differ.
     fn admit_joined(&mut self, joiner: char, c: char) -> bool {
         if c.is_whitespace() {
             return false;
@@ -232,7 +237,7 @@ impl Gate {
     }
 
     /// Whether the cluster absorbs any following letter, as after a prepended sign (U+0600). One such sign may begin a
-    /// cluster. A row of them would use up its room and swallow the next words.
+    /// cluster. A row of such signs would fill the cluster and swallow the next words.
     fn cluster_is_open(&mut self) -> bool {
         self.out.push('a');
         let open = is_one_cluster(&self.out[self.cluster..]);
@@ -249,10 +254,10 @@ fn width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// The number of bytes to drop from the start of `text`, which is ESC or a C1 control.
+/// Returns the number of bytes to drop from the start of `text`, which is ESC or a C1 control.
 ///
-/// A complete sequence is dropped. Of an unterminated one only its introducer is dropped; otherwise three bytes could
-/// hide all text after them.
+/// A complete sequence is dropped. Only the introducer of an unterminated sequence is dropped; otherwise three bytes
+/// could hide all text after them.
 fn escape_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     // An introducer is two bytes long: ESC and a letter, or a C1 control in UTF-8.
@@ -270,7 +275,8 @@ fn escape_len(text: &str) -> usize {
     }
 }
 
-/// The length of a sequence whose parameters begin at `from`: parameters, intermediates, then the final byte.
+/// Returns the length of a sequence whose parameters begin at `from`: parameters, intermediates, then the final byte.
+/// Returns `None` if the sequence is incomplete.
 fn closed_by(bytes: &[u8], from: usize, parameter: fn(u8) -> bool, last: fn(u8) -> bool) -> Option<usize> {
     let mut end = from;
     end += bytes[end..].iter().take_while(|b| parameter(**b)).count();
@@ -278,8 +284,9 @@ fn closed_by(bytes: &[u8], from: usize, parameter: fn(u8) -> bool, last: fn(u8) 
     bytes.get(end).filter(|b| last(**b)).map(|_| end + 1)
 }
 
-/// The length of a control string, terminator included. As in a terminal, CAN, SUB and the start of another sequence
-/// abort it; that also keeps the time linear for a row of introducers.
+/// Returns the length of a control string with its terminator; `None` if the string is not terminated. As in a
+/// terminal, CAN, SUB and the start of another sequence abort the string. That also keeps the time linear for a row of
+/// introducers.
 fn string_len(text: &str, bell_ends_it: bool) -> Option<usize> {
     for (at, c) in text.char_indices().skip_while(|(at, _)| *at < 2) {
         match c {
@@ -293,8 +300,9 @@ fn string_len(text: &str, bell_ends_it: bool) -> Option<usize> {
     None
 }
 
-/// Scalars never shown: Unicode's default ignorables (bidi controls, fillers, tags and variation selectors among them)
-/// and interlinear annotation; but the joiners and the two presentation selectors, which depend on their neighbours.
+/// Whether a scalar is never shown. Such scalars are Unicode's default ignorables (bidi controls, fillers, tags and
+/// variation selectors among them) and interlinear annotation. The joiners and the two presentation selectors are not,
+/// because they depend on their neighbours.
 pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -308,13 +316,14 @@ pub(crate) fn is_ignorable(c: char) -> bool {
     is_invisible(c) || is_joiner(c) || is_presentation_selector(c)
 }
 
-/// Code points that are never characters, shown as U+FFFD to make the fault visible. Private use passes: its glyph has
-/// a column and hides no text, and people type icons of their fonts.
+/// Whether a code point is never a character. Such a code point is shown as U+FFFD to make the fault visible. Private
+/// use passes: its glyph has a column and hides no text, and people type icons of their fonts.
 fn is_noncharacter(c: char) -> bool {
     matches!(c, '\u{fdd0}'..='\u{fdef}') || c as u32 & 0xfffe == 0xfffe
 }
 
-/// Scalars of which two in a row are always two clusters with widths. Not complete: only common ones.
+/// Whether a scalar is plain. Two plain scalars in a row are always two clusters with widths. Only common scalars count
+/// as plain.
 fn is_plain(c: char) -> bool {
     matches!(c,
         ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
@@ -323,7 +332,8 @@ fn is_plain(c: char) -> bool {
         | '\u{309b}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff9d}')
 }
 
-/// Scripts whose letters change shape beside a joiner: Arabic to Myanmar, Khmer to Vedic, and their extensions.
+/// Whether a scalar belongs to a script whose letters change shape beside a joiner: Arabic to Myanmar, Khmer to Vedic,
+/// and their extensions.
 fn shapes_by_joiner(c: char) -> bool {
     matches!(c,
         '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{1cff}' | '\u{a800}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}'
@@ -334,8 +344,8 @@ fn is_presentation_selector(c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Whether a presentation selector has an effect after `base`, by the width table. After ASCII it has none: digits have
-/// both forms, but only a keycap shows it, see [`emoji_tail`].
+/// Whether a presentation selector has an effect after `base`, by the width table. It has none after ASCII: a digit has
+/// both forms, but only a keycap shows the difference (see [`emoji_tail`]).
 fn has_presentations(base: char) -> bool {
     let with = |selector: char| [base, selector].iter().collect::<String>().width();
     !base.is_ascii()
@@ -343,8 +353,8 @@ fn has_presentations(base: char) -> bool {
         && (with('\u{fe0f}') != width(base) || with('\u{fe0e}') != width(base))
 }
 
-/// The rest of an emoji that consists of `c` and scalars kept only here: keycaps and the three flags spelt with tag
-/// characters (England, Scotland, Wales).
+/// Returns the rest of an emoji that consists of `c` and scalars kept only here; `None` for any other text. Such emoji
+/// are keycaps and the three flags spelt with tag characters (England, Scotland, Wales).
 fn emoji_tail(c: char, rest: &str) -> Option<&'static str> {
     let tails: &[&str] = match c {
         '0'..='9' | '#' | '*' => &["\u{fe0f}\u{20e3}"],

@@ -237,14 +237,15 @@ fn every_scalar_is_either_seen_or_dropped() {
     }
 }
 
-// Spelt out once more: the rule itself is not to be trusted with its own proof.
+// The characters are listed again, because the rule cannot prove itself.
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[test]
 fn no_scalar_that_may_be_ignored_comes_through() {
-    // Default_Ignorable_Code_Point but the joiners and the presentation selectors, and interlinear annotation.
+    // The ranges are Default_Ignorable_Code_Point and interlinear annotation, without the joiners and the presentation
+    // selectors.
     let ranges = [
         '\u{ad}'..='\u{ad}',
         '\u{34f}'..='\u{34f}',
@@ -271,7 +272,7 @@ fn no_scalar_that_may_be_ignored_comes_through() {
     }
 }
 
-/// Text made of what attackers and languages use, so that rules meet each other often.
+/// Generates text from pieces that attackers and languages use, so that several rules often apply together.
 pub(crate) fn nasty_text() -> impl Strategy<Value = String> {
     const PIECES: &str = "\x1b|\x1b[|\x1b]|\x1bP|\x1b\\|\x07|\u{9b}|\u{9c}|\u{9d}|\u{90}|31m|0;t|\x18|\r|\n|\r\n|\
             \t|\x08|\u{85}|\u{2028}| |a|1|#|\u{20e3}|\u{fe0f}|\u{fe0e}|\u{200b}|\u{200c}|\u{200d}|\u{202e}|\u{2066}|\

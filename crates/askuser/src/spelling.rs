@@ -5,19 +5,19 @@ use crate::input::{CALL_KEYS, OPTION_KEYS, QUESTION_KEYS};
 use crate::violation::Violation;
 use serde_json::Value;
 
-/// An unknown key.
+/// A key that the parser does not know.
 pub(crate) struct UnknownKey<'a> {
-    /// The object that contains it: `questions[0]`; empty for the whole input.
+    /// The object that contains the key, such as `questions[0]`; empty for the whole input.
     pub(crate) object: String,
     pub(crate) key: &'a str,
-    /// The missing key that it may stand for.
+    /// The missing key that the unknown key may stand for, if any.
     pub(crate) meant: Option<&'static str>,
 }
 
-/// All unknown keys of an input in order.
+/// Returns all unknown keys of an input, in order.
 pub(crate) fn unknown_keys(input: &Value) -> Vec<UnknownKey<'_>> {
     let mut found = Vec::new();
-    // Not read, but part of the proposals.
+    // The parser does not read `answers`, but the proposals contain it.
     find(input, String::new(), &[CALL_KEYS, &["answers"]].concat(), &mut found);
     for (i, question) in items(input, "questions") {
         let path = format!("questions[{i}]");
@@ -29,7 +29,7 @@ pub(crate) fn unknown_keys(input: &Value) -> Vec<UnknownKey<'_>> {
     found
 }
 
-/// Adds to the violation of a missing key the unknown key that may stand for it.
+/// Adds the unknown key that may stand for a missing key to the violation of the missing key.
 pub(crate) fn explain_missing(violation: Violation, unknown: &[UnknownKey<'_>]) -> Violation {
     let (object, key) = violation.path.rsplit_once('.').unwrap_or(("", &violation.path));
     let misspelt = unknown.iter().find(|unknown| unknown.object == object && unknown.meant == Some(key));
@@ -53,7 +53,7 @@ fn find<'a>(value: &'a Value, object: String, known: &[&'static str], found: &mu
     }
 }
 
-/// The most similar name, if one is similar. Case, dashes and underscores are ignored.
+/// Returns the most similar name, if one is similar enough. Case, dashes and underscores are ignored.
 fn closest(word: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let plain = |text: &str| text.replace(['-', '_', ' '], "").to_lowercase();
     let likeness = |name: &'static str| (strsim::jaro(&plain(word), &plain(name)), name);
@@ -67,7 +67,7 @@ mod tests {
     use crate::{QuestionSet, Rules};
     use serde_json::json;
 
-    /// The message about a question in which a key has another name.
+    /// Checks the message about a question in which a key has another name.
     #[track_caller]
     fn check(from: &str, to: &str, message: &str) {
         let text = json!({"questions": [{

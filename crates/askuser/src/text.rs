@@ -1,4 +1,4 @@
-//! A small multi-line editor for typed answers: text, caret, and the edits a key can ask for.
+//! A small multi-line editor for typed answers: text, caret, and the edits that keys cause.
 //!
 //! Invariants: the text passes [`sanitize::typed`] unchanged, it has at most `limit` scalars, and the caret is on a
 //! grapheme boundary. An edit that would break them is refused without a change; text is never truncated. Keys (the
@@ -17,18 +17,19 @@ pub struct Text {
     text: String,
     caret: usize,
     limit: usize,
-    /// The column that a series of `Up` and `Down` tries to keep.
+    /// The column that a series of `Up` and `Down` tries to keep; `None` outside of such a series.
     column: Option<usize>,
-    /// A joiner typed after the last character, waiting for its partner: alone it would be invisible.
+    /// A joiner typed after the last character, which waits for its partner; `None` if none waits. Alone, a joiner
+    /// would be invisible.
     joiner: Option<char>,
 }
 
 /// An edit of a [`Text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// Puts a typed character at the caret; a combining one joins what is before it.
+    /// Inserts a typed character at the caret. A combining character joins the one before it.
     Insert(char),
-    /// Puts pasted text at the caret, cleaned.
+    /// Inserts pasted text at the caret, cleaned.
     Paste(String),
     /// Begins a new line at the caret.
     Newline,
@@ -38,11 +39,11 @@ pub enum Edit {
     Delete,
     /// Moves back by one grapheme.
     Left,
-    /// Moves on by one grapheme.
+    /// Moves forward by one grapheme.
     Right,
-    /// Moves to the line above, keeping the column; stays on the first line.
+    /// Moves to the line above in the same column, or stays on the first line.
     Up,
-    /// Moves to the line below, keeping the column; stays on the last line.
+    /// Moves to the line below in the same column, or stays on the last line.
     Down,
     /// Moves to the start of the line.
     Home,
@@ -54,15 +55,15 @@ pub enum Edit {
     Finish,
     /// Moves back to the start of a word.
     WordLeft,
-    /// Moves on to the end of a word.
+    /// Moves forward to the end of a word.
     WordRight,
-    /// Removes back to the start of a word.
+    /// Removes the text back to the start of a word.
     DeleteWordLeft,
-    /// Removes up to the end of a word.
+    /// Removes the text up to the end of a word.
     DeleteWordRight,
-    /// Removes the rest of the line; at its end, the line break.
+    /// Removes the rest of the line, or the line break at its end.
     KillToEnd,
-    /// Removes the line up to the caret; at its start, the line break before it.
+    /// Removes the line up to the caret, or the line break before its start.
     KillToStart,
 }
 
@@ -70,24 +71,24 @@ pub enum Edit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Fit {
-    /// It was applied, perhaps without effect, as for `Left` at the start.
+    /// The edit was applied, perhaps without effect, as `Left` at the start.
     Kept,
-    /// It was refused, because it would insert an invisible character or exceed the limit.
+    /// The edit was refused, because it would insert an invisible character or exceed the limit.
     Refused,
 }
 
 impl Text {
-    /// An empty text that takes up to `limit` Unicode scalar values.
+    /// Creates an empty text of at most `limit` Unicode scalar values.
     pub fn new(limit: usize) -> Text {
         Text { text: String::new(), caret: 0, limit, column: None, joiner: None }
     }
 
-    /// The text.
+    /// The text without its caret.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether there is no text.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -97,17 +98,17 @@ impl Text {
         sanitize::is_blank(&self.text)
     }
 
-    /// The text, if it has a visible character.
+    /// The text; `None` if it has no visible character.
     pub(crate) fn written(&self) -> Option<String> {
         (!self.is_blank()).then(|| self.text.clone())
     }
 
-    /// The number of Unicode scalar values.
+    /// The number of Unicode scalar values in the text.
     pub fn chars(&self) -> usize {
         self.text.chars().count()
     }
 
-    /// The maximum number of Unicode scalar values.
+    /// The maximum number of Unicode scalar values in the text.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -117,7 +118,7 @@ impl Text {
         self.caret
     }
 
-    /// Replaces the whole text by `text`, cleaned, and puts the caret at its end.
+    /// Replaces the whole text by `text`, cleaned, and moves the caret to the end.
     pub fn set(&mut self, text: &str) -> Fit {
         let text = sanitize::typed(text);
         let end = text.len();
@@ -131,7 +132,7 @@ impl Text {
             Edit::Insert(c) => self.insert(joiner, c),
             Edit::Paste(text) => self.paste(&text),
             Edit::Newline => self.put("\n"),
-            // A pending joiner was typed last.
+            // A pending joiner was typed last, so only the joiner is removed.
             Edit::Backspace if joiner.is_some() => Fit::Kept,
             Edit::Backspace => self.remove(self.left(), self.caret),
             Edit::Delete => self.remove(self.caret, self.right()),
@@ -158,7 +159,7 @@ impl Text {
         fit
     }
 
-    /// The reason for a refused edit, for its author.
+    /// Returns the reason why an edit was refused, for the person who typed it.
     pub fn why_refused(&self, edit: &Edit) -> String {
         let (chars, limit) = (self.chars(), self.limit);
         match edit {
@@ -183,7 +184,7 @@ impl Text {
             return Fit::Kept;
         }
         let fit = self.put(c.encode_utf8(&mut [0; 4]));
-        // Keyboards send a joiner before its partner, and emoji arrive scalar by scalar, so it has to wait.
+        // Keyboards send a joiner before its partner, and emoji arrive scalar by scalar, so the joiner has to wait.
         if fit == Fit::Refused && sanitize::is_joiner(c) && self.joinable() {
             self.joiner = Some(c);
             return Fit::Kept;
@@ -198,8 +199,8 @@ impl Text {
 
     fn paste(&mut self, pasted: &str) -> Fit {
         let (before, after) = self.text.split_at(self.caret);
-        // Cleaned together with the text before it, so that it may begin with a combining mark; but not with the text
-        // after it, which an unfinished escape sequence could swallow.
+        // The pasted text is cleaned together with the text before it, so that it may begin with a combining mark. The
+        // text after it is left out, because an unfinished escape sequence could swallow it.
         let mut text = sanitize::typed(&[before, pasted].concat());
         if text == sanitize::block(before) {
             return if pasted.is_empty() { Fit::Kept } else { Fit::Refused };
@@ -237,7 +238,7 @@ impl Text {
 
     fn remove(&mut self, start: usize, end: usize) -> Fit {
         let (before, after) = (&self.text[..start], &self.text[end..]);
-        // Two parts have become neighbours, so a joiner may have lost its partner.
+        // The text before and after the gap is adjacent now, so a joiner may have lost its partner.
         let text = sanitize::typed(&[before, after].concat());
         let caret = if text.starts_with(before) { start } else { sanitize::block(before).len() };
         self.text = text;
@@ -249,7 +250,7 @@ impl Text {
         Fit::Kept
     }
 
-    /// Moves to the line at byte offset `at`, to the column where this series of moves began.
+    /// Moves to the line at byte offset `at`, in the column where this series of moves began.
     fn go_to_line(&mut self, at: Option<usize>, column: Option<usize>) -> Fit {
         let column = column.unwrap_or_else(|| columns(&self.text[self.line_start()..self.caret]));
         self.column = Some(column);
@@ -295,23 +296,23 @@ impl Text {
         self.boundary_from(end.unwrap_or(self.text.len()))
     }
 
-    /// The last grapheme boundary at or before `at`.
+    /// Returns the last grapheme boundary at or before `at`.
     fn boundary_up_to(&self, at: usize) -> usize {
         self.boundaries().take_while(|boundary| *boundary <= at).last().unwrap_or(0)
     }
 
-    /// The first grapheme boundary at or after `at`.
+    /// Returns the first grapheme boundary at or after `at`.
     fn boundary_from(&self, at: usize) -> usize {
         self.boundaries().find(|boundary| *boundary >= at).unwrap_or(self.text.len())
     }
 
-    /// Counted from the start, because flags pair up from there. The text is short.
+    /// Returns the grapheme boundaries, counted from the start, because flags pair up from there. The text is short.
     fn boundaries(&self) -> impl Iterator<Item = usize> {
         self.text.grapheme_indices(true).map(|(at, _)| at).chain([self.text.len()])
     }
 }
 
-/// The columns of a part of a line, cluster by cluster as it is drawn.
+/// Returns the number of columns of a part of a line, cluster by cluster as it is drawn.
 fn columns(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }

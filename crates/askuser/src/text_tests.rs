@@ -2,14 +2,14 @@ use super::*;
 use crate::sanitize::tests::nasty_text;
 use proptest::prelude::*;
 
-/// A text that begins with this, the caret at its end; empty if that is over the limit.
+/// Returns a text with the caret at its end. The text is empty if it exceeds the limit.
 fn with(limit: usize, text: &str) -> Text {
     let mut new = Text::new(limit);
     let _ = new.set(text);
     new
 }
 
-/// A text written with its caret as `|`.
+/// Returns a text whose caret is given as `|`.
 fn text(marked: &str) -> Text {
     let (before, after) = marked.split_once('|').expect("a caret");
     let mut text = with(2_000, &[before, after].concat());

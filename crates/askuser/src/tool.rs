@@ -1,6 +1,6 @@
 //! The tool's definition for models: name, description and schema, in each provider's format.
 //!
-//! Every request includes this text, so it is small; a test limits its size.
+//! Every request includes the definition, so it is small. A test limits its size.
 
 use crate::limits::{Limits, Span};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The name of the tool.
 pub const NAME: &str = "AskUserQuestion";
 
-/// The format of a definition.
+/// The provider that determines the format of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Provider {
@@ -17,15 +17,14 @@ pub enum Provider {
     Anthropic,
     /// Chat Completions in strict mode, also for compatible servers.
     OpenAi,
-    /// The Responses API in strict mode: the same without the object around it.
+    /// The Responses API in strict mode: the format of Chat Completions without the object around the function.
     OpenAiResponses,
-    /// One function declaration; a request holds them in `tools: [{"functionDeclarations": […]}]`.
+    /// One function declaration. A request holds the declarations in `tools: [{"functionDeclarations": […]}]`.
     Gemini,
     Mcp,
 }
 
-/// Optional parts of a definition. They are left out where they are useless, because every request pays for their
-/// tokens.
+/// An optional part of a definition. It is left out where it is useless, because every request pays for its tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
     /// The relation of the tool to plan mode and ExitPlanMode.
@@ -34,7 +33,8 @@ pub enum Extra {
     Preview,
 }
 
-/// The description for models. It repeats the limits in words, because several providers drop them from the schema.
+/// Returns the description for models. The description repeats the limits, because several providers drop them from the
+/// schema.
 pub fn description(limits: &Limits, extras: &[Extra]) -> String {
     let mut text = String::from(include_str!("../prompts/tools/ask-user-question.txt"));
     if extras.contains(&Extra::Plan) {
@@ -58,7 +58,7 @@ pub fn description(limits: &Limits, extras: &[Extra]) -> String {
     text
 }
 
-/// The JSON Schema of an input with these limits.
+/// Returns the JSON Schema of an input with these limits.
 pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     let text = |span: Span| json!({"type": "string", "minLength": span.min, "maxLength": span.max});
     let list =
@@ -85,7 +85,7 @@ pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     json!({"type": "object", "properties": {"questions": questions}, "required": ["questions"]})
 }
 
-/// The definition in a provider's format.
+/// Returns the definition in a provider's format.
 pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Value {
     let (schema, description) = (schema(limits, extras), description(limits, extras));
     match provider {
@@ -103,7 +103,8 @@ pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Valu
             "parameters": strict(schema),
         }),
         Provider::Gemini => json!({"name": NAME, "description": description, "parameters": schema}),
-        // Without the hint, some clients refuse the tool when headless; without the mark, one hides it behind a search.
+        // Without the hint, some clients refuse the tool when headless. Without the mark, one client hides the tool
+        // behind a search.
         Provider::Mcp => json!({
             "name": NAME,
             "description": description,
@@ -115,8 +116,8 @@ pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Valu
     }
 }
 
-/// A schema for OpenAI's strict mode: objects are closed, every property is required, and an optional one may be null.
-/// String lengths are left out, because some models reject them.
+/// Converts a schema to OpenAI's strict mode: objects are closed, every property is required, and an optional one may
+/// be null. String lengths are left out, because some models reject them.
 fn strict(mut schema: Value) -> Value {
     let Some(keywords) = schema.as_object_mut() else { return schema };
     keywords.retain(|keyword, _| !matches!(keyword.as_str(), "minLength" | "maxLength"));
@@ -247,7 +248,7 @@ mod tests {
         let option = &questions["items"]["properties"]["options"]["items"];
         for (object, keys) in [(&schema, CALL_KEYS), (&questions["items"], QUESTION_KEYS), (option, OPTION_KEYS)] {
             let offered: Vec<&String> = object["properties"].as_object().unwrap().keys().collect();
-            // It is for programs, not for models.
+            // `metadata` is for programs, not for models.
             assert_eq!(offered, keys.iter().filter(|key| **key != "metadata").collect::<Vec<_>>());
         }
     }
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!(question["properties"]["options"]["items"]["required"], json!(["label", "description"]));
     }
 
-    /// The requirements of strict mode on every schema.
+    /// Checks that a schema and its parts meet the requirements of strict mode.
     #[track_caller]
     fn check_strict(schema: &Value) {
         let known = ["type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"];

@@ -1,7 +1,7 @@
 //! A call of another agent's tool, and its display.
 //!
-//! A person agrees to the input, which is kept unchanged. The other parts are renderings of it: the command, the plan,
-//! the diff of an edit, and a table of the remaining fields.
+//! A person agrees to the input, which is stored unchanged. The displayed parts are renderings of the input: the
+//! command, the plan, the diff of an edit, and a table of the remaining fields.
 
 use crate::request::Context;
 use serde::{Deserialize, Serialize};
@@ -23,25 +23,25 @@ pub struct ToolUse {
 pub struct FileChange {
     /// The display path of the file: relative inside the project.
     pub path: String,
-    /// Whether the file does not exist yet.
+    /// Whether the edit creates the file.
     pub is_new: bool,
-    /// Lines that are added.
+    /// The number of added lines.
     pub added: usize,
-    /// Lines that are removed.
+    /// The number of removed lines.
     pub removed: usize,
-    /// The difference in unified form.
+    /// The change as a unified diff.
     pub diff: String,
 }
 
 impl FileChange {
-    /// The question for permission: `Edit src/retry.rs (+2 −1)?`, `Create src/backoff.rs (+6)?`.
+    /// Returns the question for permission, such as `Edit src/retry.rs (+2 −1)?` or `Create src/backoff.rs (+6)?`.
     pub fn title(&self) -> String {
         let FileChange { path, added, removed, .. } = self;
         if self.is_new { format!("Create {path} (+{added})?") } else { format!("Edit {path} (+{added} −{removed})?") }
     }
 }
 
-/// The tools whose input is not shown as a table, with the fields that their rendering contains.
+/// The tools with a special rendering, each with the input fields that the rendering contains.
 const COMMAND: (&str, &str) = ("Bash", "command");
 const PLAN: (&str, &str) = ("ExitPlanMode", "plan");
 const FETCH: (&str, &str) = ("WebFetch", "url");
@@ -52,21 +52,21 @@ const EDITS: [(&str, &[&str]); 4] = [
     ("NotebookEdit", &["notebook_path", "new_source"]),
 ];
 
-/// Other agents' tools with a special rendering. Their names head permissions.
+/// Returns the names of other agents' tools with a special rendering. These names are headers of permissions.
 pub(crate) fn known_tools<'a>() -> impl Iterator<Item = &'a str> {
     [COMMAND.0, PLAN.0, FETCH.0].into_iter().chain(EDITS.iter().map(|(tool, _)| *tool))
 }
 
-/// The widest field name with its value beside it.
+/// The maximum width of a field name that has its value beside it.
 const MAX_NAME: usize = 20;
 
 impl ToolUse {
-    /// A call with its complete input.
+    /// Creates a call with its complete input.
     pub fn new(tool: impl Into<String>, input: Map<String, Value>) -> ToolUse {
         ToolUse { tool: tool.into(), input, change: None }
     }
 
-    /// Adds the change of the file.
+    /// Adds the change that the call makes to a file.
     #[must_use]
     pub fn with_change(self, change: impl Into<Option<FileChange>>) -> ToolUse {
         ToolUse { change: change.into(), ..self }
@@ -77,7 +77,7 @@ impl ToolUse {
         &self.tool
     }
 
-    /// The input, unchanged.
+    /// The input of the call, unchanged.
     pub fn input(&self) -> &Map<String, Value> {
         &self.input
     }
@@ -86,7 +86,7 @@ impl ToolUse {
         self.field(COMMAND)
     }
 
-    /// The question for permission, which distinguishes calls.
+    /// Returns the question for permission, with the changed file or the address if known.
     pub(crate) fn question(&self) -> String {
         let tool = &self.tool;
         match (&self.change, self.field(FETCH)) {
@@ -98,7 +98,7 @@ impl ToolUse {
         }
     }
 
-    /// The rendering, then a table of the remaining fields.
+    /// Returns the special rendering, if there is one, then a table of the remaining fields.
     pub(crate) fn parts(&self) -> Vec<Context> {
         let (main, contained): (Option<Context>, &[&str]) = match (&self.change, self.command(), self.field(PLAN)) {
             (Some(change), ..) => (Some(Context::Diff(change.diff.clone())), self.contained_in_diff()),
@@ -120,10 +120,10 @@ impl ToolUse {
     }
 }
 
-/// The maximum length of an address in a title. A longer one appears in the table only.
+/// The maximum length of an address in a question. A longer address appears only in the table.
 const MAX_ADDRESS: usize = 200;
 
-/// Fields with their values, each value in its own column, so that no value can pass for a field.
+/// Formats fields as a table. The values have a separate column, so that no value can pass for a field.
 fn table(fields: &[(&String, &Value)]) -> String {
     if fields.is_empty() {
         return "{}".to_owned();
@@ -147,8 +147,8 @@ fn table(fields: &[(&String, &Value)]) -> String {
     lines.join("\n")
 }
 
-/// The display of a value: a text with its own line breaks, any other value as JSON. A text that reads like JSON is
-/// quoted to distinguish it.
+/// Returns the display of a value: a text with its own line breaks, any other value as JSON. A text that reads like
+/// JSON is quoted to distinguish it.
 fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) if serde_json::from_str::<Value>(text).is_err() && !text.is_empty() => text.clone(),

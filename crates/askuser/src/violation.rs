@@ -1,17 +1,17 @@
-//! Errors of an input, in words that let a model correct all at once.
+//! The errors of an input, in words that let a model correct all of them in one call.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One error: the field, the fact and the limit.
+/// One error of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Violation {
-    /// The field: `questions[1].header`.
+    /// The path of the field, such as `questions[1].header`.
     pub path: String,
-    /// The fact: `17 characters`.
+    /// The fact, such as `17 characters`.
     pub fact: String,
-    /// The limit: `at most 12`.
+    /// The limit, such as `at most 12`.
     pub limit: String,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Violation {
 pub struct Violations(Vec<Violation>);
 
 impl Violations {
-    /// The violations of a list; `None` if it is empty.
+    /// Returns the violations of a list; `None` if the list is empty.
     pub fn of(violations: Vec<Violation>) -> Option<Violations> {
         (!violations.is_empty()).then_some(Violations(violations))
     }
@@ -38,7 +38,7 @@ impl Violations {
         self.0.iter()
     }
 
-    /// The same violations in other words, for example for a user who did not write JSON.
+    /// Rewords the violations, for example for a user who did not write JSON.
     pub fn map(self, words: impl FnMut(Violation) -> Violation) -> Violations {
         Violations(self.0.into_iter().map(words).collect())
     }
@@ -50,7 +50,7 @@ impl From<Violation> for Violations {
     }
 }
 
-/// One line each.
+/// Writes one line for each violation.
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, violation) in self.0.iter().enumerate() {

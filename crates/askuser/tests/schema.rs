@@ -1,4 +1,4 @@
-//! The advertised schema and the validator agree, but for the few rules a schema cannot state.
+//! Tests that the advertised schema and the validator agree, except on the few rules that no schema can state.
 
 use askuser::tool::{Extra, Provider};
 use askuser::{Limits, QuestionSet, Rules, Span, tool};
@@ -16,7 +16,7 @@ const BEYOND_A_SCHEMA: &[&str] = &[
     "must be left out: Other is always offered",
 ];
 
-/// What is done to a valid input, somewhere in it.
+/// A change at some place in a valid input.
 #[derive(Clone, Debug)]
 enum Mutation {
     Put(Value),
@@ -62,7 +62,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// Every place in a value, as JSON pointers.
+/// Collects every place in a value, as JSON pointers.
 fn places(value: &Value, here: String, found: &mut Vec<String>) {
     found.push(here.clone());
     match value {
@@ -117,7 +117,7 @@ fn input() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Both sides judge the same inputs; says how often each pair of verdicts came up.
+/// Checks that the schema and the validator agree on random inputs, and that each allowed pair of verdicts occurs.
 #[track_caller]
 fn check(limits: Limits) {
     let rules = Rules::strict().with_limits(limits).unwrap();

@@ -1,7 +1,7 @@
-//! The Anthropic Messages protocol.
+//! Encodes and decodes the Anthropic Messages protocol.
 //!
-//! Thinking blocks are sent back unchanged, since their signatures are verified. A tool call is held back until the
-//! next block or the stop reason shows that the token limit has not truncated it.
+//! Thinking blocks are sent back unchanged, because the server verifies their signatures. A tool call is held back
+//! until it is known to be complete. The next block or the stop reason shows that the token limit has not truncated it.
 
 use super::anthropic_models::{self, Thinking};
 use super::json::{array_field, str_field, u64_field};
@@ -34,14 +34,14 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
                 body["output_config"] = json!({"effort": effort.as_str()});
                 body["thinking"] = json!({"type": "adaptive"});
                 if options.thoughts == Requested::Yes {
-                    // Otherwise current models leave out the text.
+                    // Without this option, current models leave out the text of their thinking.
                     body["thinking"]["display"] = json!("summarized");
                 }
             }
         }
     }
     if has_text(request.system) {
-        // Tools precede the system prompt, so this caches them too.
+        // The cached part includes the tools, because they precede the system prompt.
         body["system"] = json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
     }
     if !request.tools.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     body
 }
 
-/// The thinking budget within the token limit; `None` if the limit is too low.
+/// Returns the thinking budget within the token limit; `None` if the limit is too low.
 fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
     let budget: u32 = match effort {
         Effort::Low => 4_000,
@@ -67,7 +67,8 @@ fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
 
 const MIN_BUDGET: u32 = 1024;
 
-/// Whether a model with a budget may think now. It may not while it works with results of calls made without thinking.
+/// Whether a model with a thinking budget may think now. Such a model must not think when it continues after calls that
+/// it made without thinking.
 fn may_think(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> bool {
     match request.messages {
         [.., Message::Assistant { content }, Message::Results { .. }] => {
@@ -88,7 +89,8 @@ fn messages(conversation: &[Message], target: &Target, options: RequestOptions) 
             Message::Assistant { content } => ("assistant", assistant_content(content, target, options)),
         };
         match messages.last_mut() {
-            // Roles must alternate, and results must come first; they do, since they directly follow their calls.
+            // The protocol requires alternating roles, and results first. Results are first because they directly
+            // follow their calls.
             Some((last, earlier)) if *last == role => earlier.extend(content),
             _ if content.is_empty() => {}
             _ => messages.push((role, content)),
@@ -114,8 +116,8 @@ fn result(result: &CallResult) -> Value {
     block
 }
 
-/// The content of an assistant message. Opaque blocks of other providers are left out, and so is a message without text
-/// or calls.
+/// Returns the content blocks of an assistant message. Opaque blocks of other providers are left out. A message without
+/// text or calls has no blocks.
 fn assistant_content(content: &[Block], target: &Target, options: RequestOptions) -> Vec<Value> {
     let is_visible = |block: &Block| match block {
         Block::Text { text } => has_text(text),
@@ -150,7 +152,7 @@ pub(super) struct AnthropicReader {
     stop_reason: Option<String>,
 }
 
-/// A content block that is being streamed, by its index.
+/// A content block that the server has not finished. `open_blocks` finds it by its index.
 enum OpenBlock {
     Text,
     Call { id: String, name: String, initial_input: Value, json: String },
@@ -159,7 +161,7 @@ enum OpenBlock {
 
 impl AnthropicReader {
     fn start_block(&mut self, index: u64, block: &Value, output: &mut Output) -> Result<(), ModelError> {
-        // Only the last block can be truncated, and this one follows the last call.
+        // The token limit can truncate only the last block, so the previous call is complete.
         output.confirm_call();
         let open_block = match str_field(block, "type") {
             Some("text") => {
@@ -188,7 +190,7 @@ impl AnthropicReader {
                 str_field(delta, "thinking").into_iter().for_each(|text| output.thought(text));
             }
             (Some(OpenBlock::Opaque(block)), Some("signature_delta")) => append(block, "signature", delta),
-            // Citations and future deltas: the protocol asks clients to ignore unknown ones.
+            // The protocol asks clients to ignore other deltas, such as citations.
             (Some(_), _) => {}
             (None, _) => return Err(output.target.protocol_error("a delta of a block that was not started")),
         }
@@ -197,7 +199,7 @@ impl AnthropicReader {
 
     fn stop_block(&mut self, index: u64, output: &mut Output) {
         match self.open_blocks.remove(&index) {
-            // Some servers send the whole input with the start of the block.
+            // Some servers send the whole input at the start of the block.
             Some(OpenBlock::Call { id, name, initial_input: input @ Value::Object(_), json })
                 if json.is_empty() && input != json!({}) =>
             {
@@ -209,7 +211,7 @@ impl AnthropicReader {
         }
     }
 
-    /// Later counts replace earlier ones; counts that are absent are kept.
+    /// Replaces the token counts that a usage report contains. Other counts stay unchanged.
     fn add_usage(&mut self, usage: &Value, output: &mut Output) {
         let Some(usage) = usage.as_object() else { return };
         self.usage.extend(usage.iter().filter(|(_, value)| value.is_u64()).map(|(k, v)| (k.clone(), v.clone())));
@@ -218,7 +220,10 @@ impl AnthropicReader {
         output.usage(input, count("output_tokens"));
     }
 
-    /// Records a stop reason, with which the response is complete. Fails if a part could be taken for the whole.
+    /// Records a stop reason, which completes the response.
+    ///
+    /// # Errors
+    /// If the model refused, or if the context window was full before the output was complete.
     fn stop(&mut self, reason: Option<&str>, output: &mut Output) -> Result<(), ModelError> {
         let Some(reason) = reason else { return Ok(()) };
         let when = match &output.unconfirmed_call {
@@ -253,7 +258,7 @@ impl ResponseReader for AnthropicReader {
                 self.add_usage(&event["usage"], output);
                 self.stop(str_field(&event["delta"], "stop_reason"), output)?;
             }
-            // A response that did not stream.
+            // The server did not stream its response.
             Some("message") => {
                 for (index, block) in (0..).zip(array_field(event, "content")) {
                     str_field(block, "thinking").into_iter().for_each(|text| output.thought(text));
@@ -265,14 +270,14 @@ impl ResponseReader for AnthropicReader {
                 return Ok(ControlFlow::Break(()));
             }
             Some("message_stop") => return Ok(ControlFlow::Break(())),
-            // `ping`, and future events.
+            // Other events are ignored, such as `ping` and events of later versions.
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
     }
 
     fn end(&mut self, _output: &mut Output) -> Result<Completion, ModelError> {
-        // A block that is still open makes it incomplete in spite of a stop reason.
+        // An open block means that the response is incomplete, in spite of a stop reason.
         Ok(match self.stop_reason.as_deref() {
             None => Completion::Unfinished,
             Some(_) if !self.open_blocks.is_empty() => Completion::Unfinished,

@@ -1,28 +1,29 @@
-//! Facts about Anthropic's models by version: the output limit and the way to set thinking.
+//! The output limits of Anthropic's models, and the way to set their thinking, by version.
 //!
-//! A name without a version, or with a later one than the last listed here, is taken for a current model.
+//! A name without a version counts as a current model. So does a name with a version later than the last one listed
+//! here.
 
-/// The way to set a model's thinking.
+/// The way to set the thinking of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thinking {
-    /// The model has no thinking.
+    /// The model cannot think.
     None,
-    /// A number of tokens.
+    /// The request sets a maximum number of thinking tokens.
     Budget,
-    /// The model decides, guided by the effort.
+    /// The model decides how much to think. The request sets only the effort.
     Adaptive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ModelFacts {
-    /// The output limit in tokens. The protocol requires one.
+    /// The maximum number of output tokens. The protocol requires a limit in each request.
     pub(super) max_tokens: u32,
     pub(super) thinking: Thinking,
 }
 
 pub(super) fn facts(model: &str) -> ModelFacts {
     let Some(name) = model.rsplit('/').next().and_then(|name| name.strip_prefix("claude-")) else {
-        // Another maker's model with this protocol: a limit that all of them accept.
+        // The model is from another maker. All models with this protocol accept this limit.
         return ModelFacts { max_tokens: 8192, thinking: Thinking::None };
     };
     let is_opus = name.contains("opus");
@@ -36,7 +37,8 @@ pub(super) fn facts(model: &str) -> ModelFacts {
     ModelFacts { max_tokens, thinking }
 }
 
-/// The version in a name such as `3-5-sonnet-20241022` or `opus-4-1`. A date is no version.
+/// Returns the version in a name such as `3-5-sonnet-20241022` or `opus-4-1`; `None` if it has no version. A date does
+/// not count.
 fn version(name: &str) -> Option<(u32, u32)> {
     let mut numbers = name.split(['-', '.']).map(|part| part.parse::<u32>().ok().filter(|number| *number < 100));
     let major = numbers.by_ref().flatten().next()?;

@@ -1,7 +1,7 @@
-//! Errors from a provider's API, and their kinds.
+//! Errors of a provider's API, and their kinds.
 //!
-//! Each provider has its own JSON shape and codes; only this file knows them. [`Target`](super::target::Target) writes
-//! the messages.
+//! Each provider has its own JSON format and codes, which only this module interprets.
+//! [`Target`](super::target::Target) writes the messages.
 
 use super::error_limits;
 use super::json::{array_field, str_field, u64_field};
@@ -11,25 +11,26 @@ use crate::event::FailureKind;
 use serde_json::Value;
 use std::time::Duration;
 
-/// An error of a provider's API, independent of the provider.
+/// An error of a provider's API in a form that does not depend on the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ApiError {
-    /// The HTTP status, or the status code in an event of a stream.
+    /// The HTTP status, or the status code in an event of a stream; `None` if there is neither.
     pub(super) status: Option<u16>,
-    /// Codes, types and reasons, in lower case.
+    /// The codes, types and reasons in the error, in lower case.
     pub(super) codes: Vec<String>,
-    /// The request field that caused the error.
+    /// The request field that caused the error; `None` if the error does not name one.
     pub(super) param: Option<String>,
     pub(super) message: String,
-    /// The pause before a retry that the provider asks for.
+    /// The pause before a retry that the provider asks for; `None` if it asks for none.
     pub(super) retry_after: Option<Duration>,
 }
 
 impl ApiError {
-    /// The error in a JSON body or event, if there is one: an object under `error`, which Google wraps in an array.
+    /// Returns the error in a JSON body or event; `None` if it contains no error. The error is an object under `error`.
+    /// Google wraps the body in an array.
     pub(super) fn from_json(body: &Value) -> Option<ApiError> {
         let body = body.get(0).unwrap_or(body);
-        // Older vLLM servers do not wrap it in `error`.
+        // Older vLLM servers send the error without the `error` field.
         let bare = (str_field(body, "object") == Some("error")).then_some(body);
         let error = body.get("error").filter(|error| !error.is_null()).or(bare)?;
         let mut api_error = ApiError::default();
@@ -49,7 +50,7 @@ impl ApiError {
             let delay = str_field(detail, "retryDelay").and_then(retry_after::from_duration);
             api_error.retry_after = api_error.retry_after.or(delay);
         }
-        // OpenRouter passes on the error of the upstream provider.
+        // OpenRouter includes the error of the upstream provider.
         if let Some(raw) = error.get("metadata").and_then(|metadata| str_field(metadata, "raw")) {
             api_error.message.push_str(": ");
             api_error.message.push_str(raw);
@@ -60,13 +61,13 @@ impl ApiError {
         Some(api_error)
     }
 
-    /// The error in an HTTP response with this status and body. `reason` is the status in words.
+    /// Returns the error in an HTTP response with this status and body. `reason` is the text of the status.
     pub(super) fn from_response(status: u16, reason: &str, body: &[u8]) -> ApiError {
         let from_json = serde_json::from_slice(body).ok().and_then(|body| ApiError::from_json(&body));
         let api_error = from_json.unwrap_or_else(|| {
             let text = String::from_utf8_lossy(body);
             let text = text.trim();
-            // An HTML page comes from a proxy and carries no information beyond the status.
+            // An HTML page comes from a proxy and says no more than the status.
             let message = if text.is_empty() || text.starts_with('<') { reason } else { text };
             ApiError { message: message.to_owned(), ..ApiError::default() }
         });
@@ -77,19 +78,19 @@ impl ApiError {
         self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
-    /// Whether credit or quota is used up, so that a retry cannot help.
+    /// Whether the credit or the quota is used up. A retry cannot help then.
     pub(super) fn is_out_of_credit(&self) -> bool {
         let message = self.message.to_lowercase();
         self.status == Some(402) || self.has_code(CREDIT_CODES) || message.contains("credit balance is too low")
     }
 
-    /// Whether the daily quota is used up. It does not return within minutes.
+    /// Whether the daily quota is used up. A retry within minutes cannot help then.
     pub(super) fn is_for_the_day(&self) -> bool {
         let message = self.message.to_lowercase();
         DAY_PHRASES.iter().any(|phrase| message.contains(phrase) || self.codes.iter().any(|code| code.contains(phrase)))
     }
 
-    /// The optional feature that the model rejects, if the error names one.
+    /// Returns the optional feature that the model rejects; `None` if the error names none.
     pub(super) fn rejected_option(&self) -> Option<RejectedOption> {
         let message = self.message.to_lowercase();
         let is_about = |(_, fields, phrases): &&(RejectedOption, &[&str], &[&str])| {
@@ -99,7 +100,7 @@ impl ApiError {
         OPTIONS.iter().find(is_about).map(|(option, ..)| *option)
     }
 
-    /// The maximum number of tokens of a conversation, if this one exceeds it.
+    /// Returns the maximum number of tokens of a conversation if this error states it; `None` otherwise.
     pub(super) fn context_window(&self) -> Option<u64> {
         error_limits::context_window(&self.message).filter(|_| self.kind() == FailureKind::ContextTooLong)
     }
@@ -115,7 +116,7 @@ impl ApiError {
         if status == 413 || self.has_code(CONTEXT_CODES) || (!is_limited && mentions(CONTEXT_PHRASES)) {
             return FailureKind::ContextTooLong;
         }
-        // Gemini replies 400 to a wrong key.
+        // Gemini replies to a wrong key with status 400.
         if matches!(status, 401 | 403) || self.has_code(KEY_CODES) {
             return FailureKind::Key;
         }
@@ -127,7 +128,7 @@ impl ApiError {
             return FailureKind::UnknownModel;
         }
         let is_server_failure = (status >= 500 && status != 501) || status == 408;
-        // Some servers use the code `api_error` for every failure, so a status takes precedence.
+        // Some servers use the code `api_error` for every failure, so the status takes precedence.
         if is_server_failure || (status == 0 && self.has_code(OVERLOAD_CODES)) {
             return FailureKind::Overloaded;
         }
@@ -155,10 +156,10 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
-/// The optional features, with the fields, codes and phrases of errors about them.
+/// The optional features, each with the fields, codes and phrases of errors about it.
 const OPTIONS: &[(RejectedOption, &[&str], &[&str])] = &[
     (RejectedOption::StreamOptions, &["stream_options"], &["stream_options"]),
-    // OpenAI lets only verified organisations stream its newest models.
+    // OpenAI streams its newest models only to verified organisations.
     (RejectedOption::Stream, &["stream"], &["must be verified to stream"]),
     (RejectedOption::OwnData, &["include", "invalid_encrypted_content"], OWN_DATA_PHRASES),
     (RejectedOption::Thoughts, &["reasoning.summary"], THOUGHTS_PHRASES),

@@ -1,24 +1,24 @@
-//! The table of built-in providers: name, protocol, default base URL and environment variables.
+//! The table of built-in providers with their protocols, default base URLs and environment variables.
 
 use std::collections::BTreeSet;
 
-/// A built-in provider.
+/// A provider of models that askuser knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelProvider {
-    /// The part of a model's name before the slash.
+    /// The name of the provider, which is the part of a model's name before the slash.
     pub name: &'static str,
-    /// The protocol.
+    /// The protocol that the provider's server uses.
     pub protocol: Protocol,
     /// The default base URL.
     pub base_url: &'static str,
-    /// The environment variable that overrides the base URL.
+    /// The environment variable that overrides the base URL. It is empty if there is none.
     pub base_url_variable: &'static str,
-    /// The environment variables for its API key. The first one set is used.
+    /// The environment variables for the API key. The first one that is set is used.
     pub key_variables: &'static [&'static str],
-    /// Whether its default endpoint requires an API key.
+    /// Whether the default endpoint requires an API key.
     pub needs_key: bool,
-    /// The operator of its server.
+    /// The operator of the provider's server.
     pub hosting: Hosting,
 }
 
@@ -27,9 +27,10 @@ pub struct ModelProvider {
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Hosting {
-    /// The provider; its base URL is complete.
+    /// The provider operates the server. The base URL is complete.
     Hosted,
-    /// The user, who may write just `host` or `:port`: scheme, this port and `/v1` are filled in.
+    /// The user operates the server. The user may write only `host` or `:port`. The scheme, this port and `/v1` are
+    /// then added.
     Local { port: u16 },
 }
 
@@ -37,29 +38,29 @@ pub enum Hosting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {
-    /// Anthropic Messages.
+    /// The Messages protocol of Anthropic.
     Anthropic,
-    /// OpenAI Responses; chat completions with servers that do not have it.
+    /// The Responses protocol of OpenAI. Servers without it get chat completions instead.
     OpenAiResponses,
-    /// OpenAI chat completions, and compatible servers.
+    /// The chat completions protocol of OpenAI and of compatible servers.
     OpenAiChat,
-    /// Gemini generateContent.
+    /// The generateContent protocol of Gemini.
     Gemini,
 }
 
-/// The environment variables for API keys of all built-in providers.
+/// Returns the environment variables for API keys of all built-in providers.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
     let variables = PROVIDERS.iter().flat_map(|provider| provider.key_variables.iter().copied());
     variables.collect::<BTreeSet<_>>().into_iter()
 }
 
-/// The environment variables for addresses of all built-in providers.
+/// Returns the environment variables for addresses of all built-in providers.
 pub fn address_variables() -> impl Iterator<Item = &'static str> {
     let variables = PROVIDERS.iter().map(|provider| provider.base_url_variable).filter(|name| !name.is_empty());
     variables.collect::<BTreeSet<_>>().into_iter()
 }
 
-/// The built-in provider of this name.
+/// Returns the built-in provider of this name; `None` if there is none.
 pub fn provider(name: &str) -> Option<&'static ModelProvider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
@@ -69,7 +70,7 @@ pub fn provider(name: &str) -> Option<&'static ModelProvider> {
 pub const PROVIDERS: &[ModelProvider] = &[
     row("anthropic", Protocol::Anthropic, Hosting::Hosted, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", &["ANTHROPIC_API_KEY"]),
     row("openai", Protocol::OpenAiResponses, Hosting::Hosted, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
-    // For servers with both protocols of which only this one works.
+    // `openai-chat` is for servers that offer both protocols, but on which only chat completions work.
     row("openai-chat", Protocol::OpenAiChat, Hosting::Hosted, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
     row("gemini", Protocol::Gemini, Hosting::Hosted, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     row("openrouter", Protocol::OpenAiChat, Hosting::Hosted, "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", &["OPENROUTER_API_KEY"]),

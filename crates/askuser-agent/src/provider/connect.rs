@@ -1,5 +1,7 @@
-//! Connects a model given as `provider/name`: looks the provider up, takes key and base URL from the environment, and
-//! builds the HTTP endpoint. An API key comes from an environment variable only, and appears in no error.
+//! Connects a model given as `provider/name`.
+//!
+//! The module looks up the provider, takes the API key and the base URL from the environment, and builds the HTTP
+//! endpoint. An API key comes only from an environment variable, and no error contains it.
 
 use super::catalog::{self, Hosting, ModelProvider, PROVIDERS, Protocol};
 use super::endpoint::{self, Endpoint};
@@ -24,7 +26,7 @@ pub struct ProviderConfig<'a> {
 }
 
 impl<'a> ProviderConfig<'a> {
-    /// The defaults, with `environment` to look up variables.
+    /// Creates the default settings. `environment` looks up environment variables.
     pub fn new(environment: &'a (dyn Fn(&str) -> Option<String> + Sync)) -> ProviderConfig<'a> {
         ProviderConfig {
             base_url: None,
@@ -36,23 +38,23 @@ impl<'a> ProviderConfig<'a> {
         }
     }
 
-    /// Sets the base URL and overrides the provider's variable. No API key is required then.
+    /// Sets the base URL, which overrides the provider's environment variable. A custom base URL requires no API key.
     pub fn with_base_url(self, base_url: Option<String>) -> ProviderConfig<'a> {
         ProviderConfig { base_url, ..self }
     }
 
-    /// Limits the output in tokens. `None` leaves it to the provider, or takes the model's maximum where a limit is
-    /// required.
+    /// Sets the maximum number of output tokens. `None` leaves the limit to the provider. Where the protocol requires a
+    /// limit, `None` means the model's maximum.
     pub fn with_max_tokens(self, max_tokens: Option<u32>) -> ProviderConfig<'a> {
         ProviderConfig { max_tokens, ..self }
     }
 
-    /// Sets the effort. `None` leaves it to the provider.
+    /// Sets the effort of reasoning. `None` leaves it to the provider.
     pub fn with_effort(self, effort: Option<Effort>) -> ProviderConfig<'a> {
         ProviderConfig { effort, ..self }
     }
 
-    /// Sets the time limits to connect, and for the first data and each pause between data.
+    /// Sets the time limit for a connection, and the time limit for each wait for data.
     pub fn with_timeouts(self, connect_timeout: Duration, idle_timeout: Duration) -> ProviderConfig<'a> {
         ProviderConfig { connect_timeout, idle_timeout, ..self }
     }
@@ -75,7 +77,7 @@ pub enum ConnectError {
     MissingKey { provider: &'static str, variable: &'static str },
     #[error("the key in {variable} has characters that cannot be sent in an HTTP header")]
     BadKey { variable: &'static str },
-    /// `variable` is the source of the value if the config did not give it.
+    /// The base URL is invalid. `variable` is the environment variable with the URL; `None` if the settings contain it.
     #[error("the base URL of {provider}{}: {why}", .variable.map(|name| format!(" in {name}")).unwrap_or_default())]
     BadBaseUrl { provider: &'static str, variable: Option<&'static str>, why: String },
     #[error("cannot set up the HTTP client: {why}")]
@@ -86,7 +88,7 @@ fn provider_names() -> String {
     PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Connects the model `provider/name`; `name` may contain slashes. It sends no request yet.
+/// Connects the model `provider/name` without sending a request. `name` may contain slashes.
 pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>, ConnectError> {
     let (name, model) = spec.trim().split_once('/').unwrap_or((spec.trim(), ""));
     let provider = catalog::provider(name).ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
@@ -95,14 +97,14 @@ pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>
     }
     let base = reach(provider, model, config)?;
     let at = |protocol| base.at(request_url(base.url.clone(), protocol, model));
-    // OpenAI itself has Responses; a compatible server or gateway may lack it.
+    // OpenAI itself has the Responses protocol. A compatible server may lack it.
     let may_lack_responses = provider.protocol == Protocol::OpenAiResponses && base.target.is_custom;
     let chat = may_lack_responses.then(|| at(Protocol::OpenAiChat));
     let options = RequestOptions::new(config.max_tokens, config.effort);
     Ok(Arc::new(HttpModel::new(provider.protocol, at(provider.protocol), chat, options)))
 }
 
-/// Resolves a provider's base URL and key. It sends no request yet.
+/// Resolves the base URL and the API key of a provider without sending a request.
 pub(super) fn reach(
     provider: &ModelProvider,
     model: &str,
@@ -124,7 +126,7 @@ fn key(provider: &ModelProvider, config: &ProviderConfig<'_>, is_custom: bool) -
     let keys = provider.key_variables.iter().find_map(|variable| Some((*variable, config.variable(variable)?)));
     match (keys, provider.key_variables.first()) {
         (Some((variable, secret)), _) => Ok(Some(ApiKey { variable, secret })),
-        // A custom server or gateway may not need a key.
+        // A custom server may work without a key.
         (None, Some(variable)) if provider.needs_key && !is_custom => {
             Err(ConnectError::MissingKey { provider: provider.name, variable })
         }
@@ -151,7 +153,7 @@ fn headers(protocol: Protocol, key: Option<&ApiKey>) -> Result<HeaderMap, Connec
     Ok(headers)
 }
 
-/// The base URL, and whether the user set it.
+/// Returns the base URL, and whether the user has set it.
 fn base_url(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<(Url, bool), ConnectError> {
     let variable = provider.base_url_variable;
     let (written, variable) = match &config.base_url {
@@ -180,7 +182,7 @@ fn base_url(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<(Ur
     Ok((url, is_custom))
 }
 
-/// Completes an address in the style of `OLLAMA_HOST`: `:11434`, `0.0.0.0`, `box:8000`, or a URL.
+/// Completes an address in the format of `OLLAMA_HOST`: `:11434`, `0.0.0.0`, `box:8000`, or a URL.
 fn complete_local(written: &str, port: u16) -> String {
     if written.contains("://") {
         return written.to_owned();
@@ -192,12 +194,12 @@ fn complete_local(written: &str, port: u16) -> String {
         }
         _ => (authority, port.to_string()),
     };
-    // 0.0.0.0 is a listening address; a client connects to the loopback address.
+    // A server listens on 0.0.0.0. A client connects to the loopback address instead.
     let host = if matches!(host, "" | "0.0.0.0") { "127.0.0.1" } else { host };
     format!("http://{host}:{own_port}{path}")
 }
 
-/// The base URL with the version of the protocol appended if it is missing.
+/// Returns the base URL with the version of the protocol. A missing version is appended.
 pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
     let last = base.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
     let last = last.unwrap_or_default().to_owned();
@@ -206,7 +208,7 @@ pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
         match protocol {
             Protocol::Anthropic => path.extend((last != "v1").then_some("v1")),
             Protocol::Gemini => path.extend((!last.starts_with("v1")).then_some("v1beta")),
-            // The provider's own base URL has it.
+            // The base URL of these providers already has the version.
             Protocol::OpenAiResponses | Protocol::OpenAiChat => &mut path,
         };
     }

@@ -144,7 +144,7 @@ fn a_custom_base_url_needs_no_key() {
 
 #[test]
 fn the_table_names_each_provider_and_variable_once() {
-    // The other name of OpenAI, which has the same variables.
+    // The provider `openai-chat` has the same variables as `openai`.
     let own = || PROVIDERS.iter().filter(|provider| provider.name != "openai-chat");
     let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
     names.extend(own().map(|provider| provider.base_url_variable));

@@ -1,14 +1,15 @@
-//! The context windows of OpenAI's models. Its model list is the only one that lacks them. The error of a too long
-//! conversation corrects this table.
+//! The context windows of OpenAI's models. OpenAI's list of models does not state them, unlike those of other
+//! providers. The error of a too long conversation corrects this table.
 
-/// The maximum number of tokens of a conversation with this model.
+/// Returns the maximum number of tokens of a conversation with this model; `None` if it is unknown.
 pub(super) fn context_window(provider: &str, model: &str) -> Option<u64> {
     let is_openai = matches!(provider, "openai" | "openai-chat");
     let found = || OPENAI.iter().find(|(prefix, _)| model.starts_with(prefix));
     is_openai.then(found).flatten().map(|(_, window)| *window)
 }
 
-/// By prefix of the name; the first match counts. A window excludes the response if the model reserves room for it.
+/// The windows by prefix of the model's name. The first match counts. If the model reserves room for the response, the
+/// window excludes that room.
 const OPENAI: &[(&str, u64)] = &[
     ("gpt-3.5", 16_385),
     ("gpt-4.1", 1_047_576),
@@ -17,7 +18,7 @@ const OPENAI: &[(&str, u64)] = &[
     ("gpt-4.", 128_000),
     ("gpt-4", 8_192),
     ("gpt-5-chat", 128_000),
-    // Later generations accept at least this many.
+    // Later generations accept at least this many tokens.
     ("gpt-", 272_000),
     ("o1", 200_000),
     ("o3", 200_000),

@@ -1,8 +1,7 @@
-//! One HTTP request: posts the body, and returns the event stream, or the JSON of a server that does not stream, or an
-//! error.
+//! Makes one HTTP request. The result is an event stream, the JSON of a server that does not stream, or an error.
 //!
-//! Redirects are not followed, since they could send the API key to another host. There is no time limit for a whole
-//! response, only for the time without data.
+//! Redirects are not followed, because they could send the API key to another host. Only the time without data is
+//! limited, not the time of a whole response.
 
 use super::api_error::ApiError;
 use super::catalog::{self, Hosting, ModelProvider};
@@ -17,23 +16,23 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// The longest body of an error response that is read.
+/// The maximum number of bytes to read from an error response.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// The longest response that does not stream; the limit of a single event of a stream is the same.
+/// The maximum size of a response without streaming. A single event of a stream has the same limit.
 const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 pub(super) enum ResponseBody {
-    /// Server-sent events.
+    /// A stream of server-sent events.
     Stream(Response),
-    /// A JSON document, and the error to report if it is no model's response.
+    /// A JSON document, with the error to report if the document is not a model's response.
     Json(Value, ModelError),
 }
 
-/// The error of a request without a response.
+/// The error of a request that got no usable response.
 pub(super) struct FailedRequest {
     pub(super) error: ModelError,
-    /// The API's error, if it sent one.
+    /// The error that the API sent; `None` if it sent none.
     pub(super) api_error: Option<ApiError>,
 }
 
@@ -47,7 +46,7 @@ impl From<ModelError> for FailedRequest {
 pub(super) struct Endpoint {
     pub(super) client: Client,
     pub(super) url: Url,
-    /// The headers of every request: API key and protocol version.
+    /// The headers of every request: the API key and the protocol version.
     pub(super) headers: HeaderMap,
     pub(super) target: Arc<Target>,
 }
@@ -57,7 +56,7 @@ pub(super) fn build_client(
     connect_timeout: Duration,
     idle_timeout: Duration,
 ) -> Result<Client, reqwest::Error> {
-    // It fails if a crypto provider is installed already, which serves as well.
+    // The call fails if a crypto provider is already installed. That provider serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("askuser/", env!("CARGO_PKG_VERSION")))
@@ -66,10 +65,10 @@ pub(super) fn build_client(
         .connect_timeout(connect_timeout)
         .read_timeout(idle_timeout);
     if is_loopback(url) {
-        // A proxy would connect to its own machine.
+        // A proxy would connect to the loopback address of its own machine.
         builder = builder.no_proxy();
         if url.scheme() == "http" {
-            // Without TLS no certificates are needed, so they need not be installed either.
+            // Plain HTTP needs no certificates, so the system need not have any.
             builder = builder.tls_certs_only([]);
         }
     }
@@ -83,7 +82,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl Endpoint {
-    /// The same endpoint at another address of the server.
+    /// Returns the same endpoint with another URL of the server.
     pub(super) fn at(&self, url: Url) -> Endpoint {
         Endpoint { url, ..self.clone() }
     }
@@ -106,7 +105,7 @@ impl Endpoint {
         Ok(self.read_json(response).await?.ok_or_else(not_json)?)
     }
 
-    /// The response, if its status is 2xx.
+    /// Returns the response if its status is 2xx.
     async fn check_status(&self, response: Response) -> Result<Response, FailedRequest> {
         let status = response.status();
         if status.is_success() {
@@ -123,7 +122,7 @@ impl Endpoint {
         Err(FailedRequest { error: self.target.model_error(&api_error), api_error: Some(api_error) })
     }
 
-    /// Reads a response with a 2xx status. It may still be an error, or come from another kind of server.
+    /// Reads a response with status 2xx. The body may still be an error, or belong to another kind of server.
     async fn read_success(&self, response: Response) -> Result<ResponseBody, ModelError> {
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let content_type = content_type.unwrap_or_default();
@@ -134,7 +133,7 @@ impl Endpoint {
             "{host} sent {content_type} for {path} instead of an event stream; is the base URL right?"
         ));
         match content_type.rsplit(['/', '+']).next() {
-            // Some servers send no content type.
+            // Some servers send a stream without a content type.
             Some("" | "event-stream") => Ok(ResponseBody::Stream(response)),
             Some("json") => match self.read_json(response).await? {
                 Some(json) => Ok(ResponseBody::Json(json, not_a_stream)),
@@ -144,7 +143,7 @@ impl Endpoint {
         }
     }
 
-    /// The JSON in a body; `None` for other content.
+    /// Parses a body as JSON; `None` if the body is not JSON.
     async fn read_json(&self, mut response: Response) -> Result<Option<Value>, ModelError> {
         let mut body = Vec::new();
         while let Some(bytes) =
@@ -167,7 +166,7 @@ impl Endpoint {
     fn redirect_error(&self, response: &Response) -> ModelError {
         let to = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let to = to.and_then(|location| self.url.join(location).ok());
-        // Only the origin: path and query may contain secrets.
+        // Only the origin is shown, because the path and the query may contain secrets.
         let to = to.map(|url| url.origin().ascii_serialization()).unwrap_or_else(|| "an unknown address".into());
         let Target { provider, host, .. } = &*self.target;
         let message = format!(
@@ -181,13 +180,13 @@ impl Endpoint {
     fn connection_error(&self, error: reqwest::Error) -> ModelError {
         let Target { provider, host, .. } = &*self.target;
         if let Some(why) = certificate_error(&error) {
-            // A retry cannot help, so this is no network failure.
+            // The kind is not a network failure, because a retry cannot help.
             let why = self.target.redact(&why.to_string());
             let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
             return ModelError::new(FailureKind::Rejected, message);
         }
         let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
-        // The connector marks it in no other way.
+        // Only the text of the error identifies a DNS failure.
         let is_unknown = causes().any(|cause| cause.to_string() == "dns error");
         let is_refused = !is_unknown
             && causes()
@@ -211,13 +210,13 @@ impl Endpoint {
             _ => String::new(),
         };
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
-        // No server listens there, which rarely changes by itself. An unknown name is retried as usual, because a
-        // missing network makes names unknown, too.
+        // A refused connection rarely becomes possible by waiting, so it is retried at most once. An unknown name is
+        // retried as usual, because a missing network makes names unknown, too.
         if is_refused { error.with_max_retries(u32::from(!is_loopback(&self.url))) } else { error }
     }
 }
 
-/// The certificate problem, if it is the cause of a failed connection.
+/// Returns the certificate error that caused a failed connection; `None` for other causes.
 fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     std::iter::successors(error.source(), |cause| (*cause).source()).find_map(as_certificate_error)
 }
@@ -226,13 +225,13 @@ fn as_certificate_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rust
     use rustls::Error::{InvalidCertRevocationList, InvalidCertificate, NoCertificatesPresented};
     match (error.downcast_ref(), error.downcast_ref::<std::io::Error>()) {
         (Some(tls @ (InvalidCertificate(_) | InvalidCertRevocationList(_) | NoCertificatesPresented)), _) => Some(tls),
-        // `source` of an IO error skips the error it wraps.
+        // `source` of an IO error skips the wrapped error.
         (_, Some(io)) => as_certificate_error(io.get_ref()?),
         _ => None,
     }
 }
 
-/// The readable beginning of an error response's body.
+/// Reads the beginning of the body of an error response, as far as possible.
 async fn read_error_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
@@ -245,8 +244,8 @@ async fn read_error_body(mut response: Response) -> Vec<u8> {
     body
 }
 
-/// The API error in a body of unexpected content type. Reading stops as soon as the body cannot be an error: it may be
-/// a stream that takes minutes.
+/// Reads the API error in a body of an unexpected content type. Stops reading once the body cannot be an error, because
+/// a stream may take minutes.
 async fn read_api_error(mut response: Response) -> Option<ApiError> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
@@ -267,7 +266,7 @@ pub(super) fn transport_error(error: reqwest::Error) -> String {
     error_chain(&error.without_url())
 }
 
-/// The causes of an error. The text of reqwest itself carries no further information.
+/// Joins the causes of an error. The text of reqwest's own error adds no information.
 pub(super) fn error_chain(error: &reqwest::Error) -> String {
     askuser::error_chain(error.source().unwrap_or(error))
 }

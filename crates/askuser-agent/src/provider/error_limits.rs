@@ -1,4 +1,4 @@
-//! Limits stated in error messages. Providers state them in prose only.
+//! Reads limits from error messages, because providers state them only as text.
 
 pub(super) fn context_window(message: &str) -> Option<u64> {
     let message = message.to_lowercase();
@@ -10,22 +10,23 @@ pub(super) fn context_window(message: &str) -> Option<u64> {
     first_number(phrases.iter().find_map(|phrase| after(&message, phrase))?)
 }
 
-/// The maximum number of tokens of a response, if the request asked for more.
+/// Returns the maximum number of tokens of a response, if the error says that the request asked for more.
 pub(super) fn max_tokens(message: &str) -> Option<u32> {
     let message = message.to_lowercase();
     let limit = if message.contains("maximum allowed number of output tokens") {
         first_number(after(&message, ">")?)?
     } else {
-        // OpenAI: "max_tokens is too large: 99999. This model supports at most 16384 completion tokens".
+        // OpenAI writes "max_tokens is too large: 99999. This model supports at most 16384 completion tokens".
         first_number(after(after(&message, "tokens is too large")?, "at most")?)?
     };
     u32::try_from(limit).ok().filter(|limit| *limit > 0)
 }
 
-/// The number of tokens that the conversation leaves for a response, if the request asked for more.
+/// Returns the number of tokens that the conversation leaves for a response, if the error says that the request asked
+/// for more.
 pub(super) fn remaining_tokens(message: &str) -> Option<u32> {
     let message = message.to_lowercase();
-    // "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000".
+    // Anthropic writes "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000".
     let rest = after(&message, "exceed context limit")?;
     let input = first_number(rest)?;
     let window = first_number(after(rest, ">")?)?;
@@ -36,7 +37,7 @@ fn after<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     text.split_once(phrase).map(|(_, rest)| rest)
 }
 
-/// The first number. Commas may separate thousands.
+/// Returns the first number in a text. Commas may separate thousands.
 fn first_number(text: &str) -> Option<u64> {
     let text = &text[text.find(|c: char| c.is_ascii_digit())?..];
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());

@@ -1,7 +1,7 @@
-//! The Gemini generateContent protocol, streamed.
+//! Encodes and decodes the Gemini generateContent protocol with streaming.
 //!
-//! Thought signatures are sent back in place: with the tool call or text they belong to, otherwise as a separate part.
-//! Tool calls are not streamed in parts and often have no id.
+//! Thought signatures are sent back in place: with their tool call or text, otherwise as a separate part. Tool calls
+//! are not streamed in parts and often have no id.
 
 use super::api_error::ApiError;
 use super::json::{array_field, str_field, u64_field};
@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 /// The documented placeholder for the signature of a call that Gemini did not make.
 const UNSIGNED_CALL: &str = "skip_thought_signature_validator";
 
-/// Each retry costs a whole response.
+/// The maximum number of retries after a malformed call. The number is low, because each retry costs a whole response.
 const MAX_MALFORMED_RETRIES: u32 = 3;
 
 // ---- request ----
@@ -42,7 +42,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     body
 }
 
-/// The thinking settings; `None` for the default, or for a model without thinking.
+/// Returns the thinking settings; `None` for the default settings, or for a model that cannot think.
 fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
     let name = model.rsplit('/').next().unwrap_or(model);
     if !name.starts_with("gemini-") || ["gemini-1", "gemini-2.0"].iter().any(|old| name.starts_with(old)) {
@@ -60,7 +60,7 @@ fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
                 Effort::High | Effort::XHigh | Effort::Max => 24_576,
             });
         }
-        // `high` is the highest level.
+        // Gemini has no level above `high`.
         Some(Effort::XHigh | Effort::Max) => config["thinkingLevel"] = json!(Effort::High.as_str()),
         Some(effort) => config["thinkingLevel"] = json!(effort.as_str()),
         None => {}
@@ -70,16 +70,16 @@ fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
 
 fn declaration(tool: &ToolDefinition) -> Value {
     let mut declaration = json!({"name": tool.name, "description": tool.description});
-    // Gemini rejects an object schema without properties, but accepts a function without parameters.
+    // Gemini rejects an object schema without properties, but accepts a function without a schema.
     if tool.schema["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
-        // This field accepts JSON Schema as it is; the older `parameters` rejects some keywords.
+        // `parametersJsonSchema` accepts JSON Schema unchanged. The older field `parameters` rejects some keywords.
         declaration["parametersJsonSchema"] = tool.schema.clone();
     }
     declaration
 }
 
 fn contents(conversation: &[Message], target: &Target, options: RequestOptions) -> Value {
-    // Gemini's call ids, by our call ids.
+    // The map from this crate's call ids to Gemini's.
     let mut ids: HashMap<&str, &str> = HashMap::new();
     let mut contents = Vec::new();
     for message in conversation {
@@ -106,7 +106,7 @@ fn contents(conversation: &[Message], target: &Target, options: RequestOptions) 
     contents.into()
 }
 
-/// The id and signature that Gemini sent with a call.
+/// Returns the id and the signature that Gemini sent with a call; `None` if it sent neither.
 fn call_extra<'a>(call: &'a ToolCall, target: &Target) -> Option<&'a Value> {
     call.extra.as_ref()?.get(target.provider)
 }
@@ -129,7 +129,7 @@ fn model_parts(content: &[Block], target: &Target, options: RequestOptions) -> V
     parts
 }
 
-/// Removes the end of the last text, which arrived as a separate part.
+/// Splits off the end of the last text, which arrived as a separate part. Returns that end.
 fn take_end(parts: &mut Vec<Value>, bytes: u64) -> String {
     let Some(Value::String(text)) = parts.last_mut().and_then(|part| part.get_mut("text")) else {
         return String::new();
@@ -148,7 +148,7 @@ fn call_part(call: &ToolCall, target: &Target, options: RequestOptions, requires
     if let Some(id) = str_field(extra, "id") {
         part["functionCall"]["id"] = json!(id);
     }
-    // Gemini signs only the first of several calls.
+    // Gemini signs only the first of several calls, so only the first one needs a placeholder.
     let placeholder = std::mem::take(requires_signature).then_some(UNSIGNED_CALL);
     let signature = str_field(extra, "thoughtSignature").filter(|_| options.own_data == Requested::Yes);
     if let Some(signature) = signature.or(placeholder) {
@@ -157,7 +157,7 @@ fn call_part(call: &ToolCall, target: &Target, options: RequestOptions, requires
     part
 }
 
-/// Whether the model requires signed calls; those before Gemini 3 do not.
+/// Whether the model requires signatures of calls. Models before Gemini 3 do not.
 fn requires_signatures(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     !["gemini-1", "gemini-2", "gemma"].iter().any(|old| name.starts_with(old))
@@ -217,7 +217,10 @@ impl GeminiReader {
     }
 }
 
-/// The completeness of a response by its finish reason.
+/// Returns whether a response with this finish reason is complete.
+///
+/// # Errors
+/// If the response is unusable for this reason.
 fn completion(reason: &str, candidate: &Value, target: &Target) -> Result<Completion, ModelError> {
     let why = match str_field(candidate, "finishMessage") {
         Some(message) => format!("{reason}: {message}"),
@@ -226,12 +229,12 @@ fn completion(reason: &str, candidate: &Value, target: &Target) -> Result<Comple
     match reason {
         "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(Completion::Complete),
         "MAX_TOKENS" => Ok(Completion::TokenLimit),
-        // The model has failed; a retry mostly succeeds.
+        // A malformed call is a failure of the model. A retry mostly succeeds.
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
             Err(target.aborted(FailureKind::Overloaded, why).with_max_retries(MAX_MALFORMED_RETRIES))
         }
         "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(target.aborted(FailureKind::Protocol, why)),
-        // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.
+        // Other reasons, such as SAFETY and RECITATION, mean that the response is incomplete.
         _ => Err(target.aborted(FailureKind::Rejected, why)),
     }
 }

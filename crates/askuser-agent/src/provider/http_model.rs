@@ -1,4 +1,4 @@
-//! A [`Model`] reached over HTTP: encodes the request for its protocol, and decodes the response while it is streamed.
+//! A [`Model`] reached over HTTP. It encodes the request for its protocol and decodes the response while it arrives.
 
 use super::catalog::Protocol;
 use super::endpoint::{Endpoint, FailedRequest, ResponseBody, transport_error};
@@ -18,18 +18,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct HttpModel {
     protocol: Protocol,
     endpoint: Endpoint,
-    /// The endpoint of chat completions, for servers that may lack Responses.
+    /// The endpoint of chat completions, if the server may lack the Responses protocol; `None` otherwise.
     chat: Option<Endpoint>,
     known: Mutex<Known>,
 }
 
-/// The known facts about a model; its errors extend them.
+/// The known facts about a model. Errors of the model add facts.
 #[derive(Clone, Copy)]
 struct Known {
     options: RequestOptions,
-    /// Set once the server has shown that it lacks the Responses protocol.
+    /// Whether the server has shown that it lacks the Responses protocol.
     lacks_responses: bool,
-    /// The maximum number of tokens of a conversation, if an error has stated it.
+    /// The maximum number of tokens of a conversation; `None` until an error states it.
     context_window: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ impl HttpModel {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The protocol and endpoint to use.
+    /// Returns the protocol and the endpoint for the next request.
     fn endpoint(&self) -> (Protocol, &Endpoint) {
         match &self.chat {
             Some(chat) if self.known().lacks_responses => (Protocol::OpenAiChat, chat),
@@ -69,7 +69,7 @@ impl HttpModel {
         }
     }
 
-    /// Learns from an error. Returns the options for another attempt, if one may succeed.
+    /// Learns from an error. Returns the options for another attempt; `None` if another attempt cannot succeed.
     fn learn(&self, protocol: Protocol, failed: &FailedRequest, options: RequestOptions) -> Option<RequestOptions> {
         let api_error = failed.api_error.as_ref()?;
         let mut known = self.known();
@@ -83,7 +83,7 @@ impl HttpModel {
             known.options = corrected;
             return Some(corrected);
         }
-        // This limit concerns the current conversation only.
+        // The remaining room differs between conversations, so the limit is not remembered.
         options.in_remaining_tokens(api_error)
     }
 }
@@ -123,13 +123,13 @@ fn response_reader(protocol: Protocol) -> Box<dyn ResponseReader> {
     }
 }
 
-/// A request and the part of its response read so far.
+/// A request, and the part of its response that was read so far.
 struct InFlight<'a> {
     connection: Connection<'a>,
     sse: Parser,
     reader: Box<dyn ResponseReader>,
     output: Output,
-    /// The error to return after the remaining output.
+    /// The error to return after the remaining output; `None` without an error.
     error: Option<ModelError>,
 }
 
@@ -156,7 +156,7 @@ impl InFlight<'_> {
                     match endpoint.post(&model.body(protocol, request, *options)).await {
                         Ok(ResponseBody::Stream(response)) => self.connection = Connection::Streaming(response),
                         Ok(ResponseBody::Json(json, not_a_response)) => self.read_json(json, not_a_response),
-                        // Retries immediately with fewer options, so it terminates.
+                        // The request is retried immediately with fewer options. Options run out, so the retries end.
                         Err(failed) => match model.learn(protocol, &failed, *options) {
                             Some(other) => *options = other,
                             None => self.error = Some(failed.error),
@@ -180,7 +180,7 @@ impl InFlight<'_> {
             match self.read_event(&event.data) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => {
-                    // Ignore the rest.
+                    // Data after the end of the response is ignored.
                     self.sse = Parser::default();
                     return self.end_of_stream("it ended before the response was complete");
                 }
@@ -207,7 +207,7 @@ impl InFlight<'_> {
         self.reader.read(event, &mut self.output)
     }
 
-    /// Reads a response without streaming as one event, or as one per element of an array.
+    /// Reads a response without streaming. It is one event, or an array with one event per element.
     fn read_json(&mut self, json: Value, not_a_response: ModelError) {
         self.connection = Connection::Finished;
         let parts = json.as_array().map_or(std::slice::from_ref(&json), Vec::as_slice);

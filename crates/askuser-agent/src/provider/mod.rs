@@ -4,8 +4,8 @@
 //! connect ─▶ HttpModel: <protocol>::body ─▶ Endpoint::post ─▶ sse ─▶ ResponseReader ─▶ ModelEvents
 //! ```
 //!
-//! A provider makes one request and classifies its failure; retrying is up to the loop. A response is complete only if
-//! the provider says so: a stream that merely ends is an error. No error message contains an API key.
+//! A model makes one request and classifies its failure. The agent decides on retries. A response is complete only if
+//! the provider says so. A stream that ends without this statement is an error. No error message contains an API key.
 
 mod anthropic;
 mod anthropic_models;

@@ -1,7 +1,7 @@
-//! The models that a provider offers, and the default among them.
+//! Lists the models of a provider and chooses the default model.
 //!
-//! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the
-//! list shows it. The newest come first.
+//! Each provider has its own format and order. The result has the newest models first. Models that do not write text
+//! are left out, as far as the list shows it.
 
 use super::catalog::{Hosting, ModelProvider, Protocol};
 use super::connect::{self, ConnectError, ProviderConfig};
@@ -13,30 +13,30 @@ use reqwest::Url;
 use serde_json::Value;
 use std::cmp::Reverse;
 
-/// A model of a provider.
+/// A model that a provider offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// Its name, without the provider.
+    /// The name of the model, without the provider.
     pub name: String,
-    /// The display name, if there is one.
+    /// The display name of the model; `None` if the provider states none.
     pub title: Option<String>,
-    /// The maximum number of tokens of a conversation, if the provider states it.
+    /// The maximum number of tokens of a conversation; `None` if the provider does not state it.
     pub context_window: Option<u64>,
 }
 
-/// The reason why there is no list of models.
+/// The reason why the models of a provider cannot be listed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
-    /// The provider cannot be reached.
+    /// The connection settings of the provider are incomplete or invalid.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The request failed, or its reply is no list.
+    /// The request failed, or the reply is not a list of models.
     #[error(transparent)]
     Request(#[from] ModelError),
 }
 
-/// Requests a provider's models, newest first.
+/// Requests the models of a provider. Returns the newest models first.
 pub async fn list_models(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<Vec<ModelInfo>, ListError> {
     let base = connect::reach(provider, "", config)?;
     let endpoint = base.at(list_url(base.url.clone(), provider.protocol));
@@ -74,7 +74,7 @@ fn read(provider: &ModelProvider, list: &Value) -> Vec<ModelInfo> {
     models.into_iter().map(|(_, model)| model).collect()
 }
 
-/// The rank of a model by age: newer models have larger numbers. Comparable among one provider's models.
+/// A number that grows with the release date of a model. It is comparable only among the models of one provider.
 type Age = u64;
 
 fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
@@ -83,14 +83,14 @@ fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
     if !array_field(model, "supportedGenerationMethods").any(|method| method == "generateContent") {
         return None;
     }
-    // The list has no dates. An alias for the current model comes first, then the highest version.
+    // The list states no dates. An alias of the current model comes first, then the highest version.
     let age = if name.ends_with("-latest") { u64::MAX } else { version(name) };
     let title = str_field(model, "displayName").map(str::to_owned);
     let context_window = u64_field(model, "inputTokenLimit");
     Some((age, ModelInfo { name: name.to_owned(), title, context_window }))
 }
 
-/// The version in a name such as `gemini-2.5-pro`, in hundredths.
+/// Returns the version in a name such as `gemini-2.5-pro`, in hundredths.
 fn version(name: &str) -> u64 {
     let number = name.split('-').find_map(|part| part.parse::<f64>().ok()).unwrap_or(0.0);
     (number * 100.0) as u64
@@ -102,10 +102,10 @@ fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Age, ModelInf
         return None;
     }
     let age = match (u64_field(model, "created"), str_field(model, "created_at")) {
-        // Ollama and vLLM return the time of the request or of the download.
+        // Ollama and vLLM state the time of the request or of the download instead.
         _ if provider.hosting != Hosting::Hosted => 0,
         (Some(seconds), _) => seconds,
-        // A date such as 2025-02-19T00:00:00Z: its digits are in order.
+        // The digits of a date such as 2025-02-19T00:00:00Z form a number that grows with time.
         (None, Some(date)) => {
             let digits: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
             digits.parse().unwrap_or(0)
@@ -115,14 +115,14 @@ fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Age, ModelInf
     let title = str_field(model, "display_name").or_else(|| str_field(model, "name"));
     let title = title.filter(|title| *title != name).map(str::to_owned);
     let windows = ["max_input_tokens", "context_length", "max_model_len", "n_ctx"];
-    // llama.cpp nests it one level deeper.
+    // llama.cpp has the field one level deeper.
     let fields = [model, &model["meta"]];
     let found = fields.iter().find_map(|fields| windows.iter().find_map(|key| u64_field(fields, key)));
     let context_window = found.filter(|tokens| *tokens > 0);
     Some((age, ModelInfo { name: name.to_owned(), title, context_window }))
 }
 
-/// Whether a model can hold a conversation with tools, by what the list states.
+/// Whether the list allows the conclusion that a model writes text and calls tools.
 fn writes_text(provider: &ModelProvider, name: &str, model: &Value) -> bool {
     match provider.name {
         "openai" | "openai-chat" => !OTHER_KINDS.iter().any(|kind| name.contains(kind)),
@@ -134,7 +134,7 @@ fn writes_text(provider: &ModelProvider, name: &str, model: &Value) -> bool {
     }
 }
 
-/// OpenAI lists all of its products; only the names distinguish their kinds.
+/// The parts of names of OpenAI's products that do not write text. Only the name tells the kind of a product.
 const OTHER_KINDS: &[&str] = &[
     "embedding",
     "whisper",
@@ -152,8 +152,10 @@ const OTHER_KINDS: &[&str] = &[
     "instruct",
 ];
 
-/// The default model of a list with the newest first. It is the provider's alias for its current model, else the newest
-/// of its usual kind, else the first.
+/// Returns the default model of a list that has the newest models first; `None` if the list is empty.
+///
+/// The default is the provider's alias for its current model. Without an alias, it is the newest model of the usual
+/// kind, or else the first model.
 pub fn default_model<'a>(provider: &ModelProvider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
     let kinds: &[fn(&str) -> bool] = match provider.name {
         "anthropic" => &[|name| name.contains("sonnet"), |name| !name.contains("haiku")],

@@ -1,8 +1,8 @@
-//! The OpenAI chat completions protocol, as spoken by OpenAI, OpenRouter, Ollama, llama.cpp and vLLM.
+//! Encodes and decodes the OpenAI chat completions protocol. OpenAI, OpenRouter, Ollama, llama.cpp and vLLM use it.
 //!
 //! Servers differ most in how they stream tool calls. So a call is assembled from the parts that arrive, and calls are
-//! held back until the response is complete. The presence of calls decides, not the finish reason. A response that does
-//! not stream has the same shape, with `message` instead of `delta`, and is read as one event.
+//! held back until the response is complete. The reader ignores the finish reason if the response has calls. A response
+//! without streaming has the same form, with `message` instead of `delta`. It is read as one event.
 
 use super::json::{array_field, str_field, u64_field};
 use super::protocol::{Completion, LastOutput, Output, ResponseReader, has_text, input_object, parse_input, safe_name};
@@ -14,7 +14,8 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 
-/// The servers' names for reasoning text. DeepSeek requires it back with the calls that followed it.
+/// The names of the field for reasoning text on different servers. DeepSeek requires the text back with the calls after
+/// it.
 const THOUGHT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 const THINK: &str = "<think>";
 const END_OF_THINK: &str = "</think>";
@@ -28,7 +29,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
         body["stream_options"] = json!({"include_usage": true});
     }
     if let Some(max_tokens) = options.max_tokens {
-        // OpenAI's newer models reject the old name, and most other servers do not know the new one.
+        // OpenAI's newer models reject the old name. Most other servers do not know the new name.
         let name =
             if matches!(target.provider, "openai" | "openai-chat") { "max_completion_tokens" } else { "max_tokens" };
         body[name] = json!(max_tokens);
@@ -77,7 +78,7 @@ fn assistant_message(message: &Message, content: &[Block], provider: &str, optio
         assistant["tool_calls"] = calls.into();
     }
     for block in content {
-        // Blocks of the same provider's other protocol have other fields.
+        // Blocks of this provider's other protocol have other fields.
         if let Block::Opaque { provider: owner, value } = block
             && owner == provider
             && options.own_data == Requested::Yes
@@ -104,17 +105,17 @@ fn tool_call(call: &ToolCall, provider: &str) -> Value {
 #[derive(Default)]
 pub(super) struct ChatReader {
     calls: Vec<PartialCall>,
-    /// OpenRouter's reasoning details, which are sent back.
+    /// The reasoning details of OpenRouter, which are sent back.
     reasoning: Vec<Value>,
-    /// The reasoning text and its field; sent back too.
+    /// The reasoning text and the name of its field, which are sent back; `None` without reasoning.
     thoughts: Option<(&'static str, String)>,
-    /// The beginning of the content while it may be a thought between tags, which some servers leave there.
+    /// The beginning of the content, while it may be a thought between tags. Some servers leave thoughts in the
+    /// content.
     head: String,
     past_head: bool,
     finish_reason: Option<String>,
     done: bool,
-    /// Whether the response arrives in `delta`. A `message` beside or after it repeats the content; a `message` alone
-    /// is read.
+    /// Whether the response arrives in `delta`. A `message` is then ignored, because it repeats the content.
     has_deltas: bool,
 }
 
@@ -124,7 +125,7 @@ struct PartialCall {
     id: Option<String>,
     name: String,
     arguments: String,
-    /// Sent back with the call; Google's models require it.
+    /// Data that is sent back with the call, because Google's models require it.
     extra: Option<Value>,
 }
 
@@ -140,14 +141,14 @@ impl ChatReader {
         });
         let call = &mut self.calls[position];
         call.id = call.id.take().or_else(|| id.map(str::to_owned));
-        // A name may come in parts; some servers repeat the whole instead.
+        // A name may arrive in parts. Some servers repeat the whole name instead.
         if let Some(name) = name.filter(|name| call.arguments.is_empty() && *name != call.name) {
             call.name.push_str(name);
         }
         match &function["arguments"] {
             Value::String(more) => call.arguments.push_str(more),
             Value::Null => {}
-            // Some servers send a whole object instead of JSON text.
+            // Some servers send an object instead of JSON text.
             object => call.arguments = object.to_string(),
         }
         if let Some(extra) = part.get("extra_content").filter(|extra| !extra.is_null()) {
@@ -155,9 +156,13 @@ impl ChatReader {
         }
     }
 
-    /// The position of the call that a part belongs to; `None` if it starts a new call. Calls are matched by id, unless
-    /// a name at another index shows that the server gives every call the same id. Without an id, a part with a name
-    /// starts a new call unless the call at its index has no complete arguments yet.
+    /// Returns the position of the call that a part belongs to; `None` if the part starts a new call.
+    ///
+    /// Calls are matched by id. Some servers give every call the same id. A part with a name at another index shows
+    /// that, and starts a new call.
+    ///
+    /// Without an id, a part with a name starts a new call. It continues the call at its index only if that call has no
+    /// complete arguments yet.
     fn find_call(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let has_same_id = |call: &PartialCall| id.is_some() && call.id.as_deref() == id;
         let is_at_other_index = |call: &PartialCall| name.is_some() && index.is_some() && call.index.is_some();
@@ -189,7 +194,7 @@ impl ChatReader {
         }
     }
 
-    /// Text between thought tags counts as a thought once the closing tag has arrived.
+    /// Adds a part of the content. Text between thought tags becomes a thought once the closing tag has arrived.
     fn add_text(&mut self, text: &str, output: &mut Output) {
         if self.past_head {
             return output.text(text);
@@ -208,7 +213,7 @@ impl ChatReader {
         self.past_head = true;
     }
 
-    /// Keeps reasoning text under the server's own name for it.
+    /// Records reasoning text under the field name that the server uses.
     fn add_thought(&mut self, message: &Value, output: &mut Output) {
         let Some((name, text)) = thought(message) else { return };
         self.thoughts.get_or_insert((name, String::new())).1.push_str(text);
@@ -216,7 +221,7 @@ impl ChatReader {
     }
 
     fn finish(&mut self, output: &mut Output) -> Result<(), ModelError> {
-        // An unclosed thought is text.
+        // A thought without a closing tag counts as text.
         if !self.past_head {
             output.text(&self.head);
         }
@@ -232,7 +237,7 @@ impl ChatReader {
             Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)}))
         };
         value.into_iter().for_each(|value| output.opaque(value));
-        // The calls are passed on late: text may have followed them in the stream.
+        // Text may have followed the calls in the stream, so `last` must not become the last call.
         let last = output.last;
         for (i, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
             let name = output.call_name(Some(&call.name))?;
@@ -254,12 +259,12 @@ fn has_content(delta: &Value) -> bool {
         || !content_texts(delta).is_empty()
 }
 
-/// The reasoning text and the server's name for it.
+/// Returns the reasoning text of a message and the name of its field; `None` without reasoning.
 fn thought(message: &Value) -> Option<(&'static str, &str)> {
     THOUGHT_FIELDS.into_iter().find_map(|name| Some((name, str_field(message, name)?)))
 }
 
-/// The texts of a message's content: a string, or an array of parts.
+/// Returns the texts of a message's content, which is a string or an array of parts.
 fn content_texts(message: &Value) -> Vec<&str> {
     let content = &message["content"];
     let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
@@ -276,7 +281,7 @@ fn part_text(part: &Value) -> Option<&str> {
     }
 }
 
-/// Appends text fields; replaces other fields.
+/// Appends the text fields of `part` to those of `detail`. Replaces other fields.
 fn merge(detail: &mut Map<String, Value>, part: &Map<String, Value>) {
     for (key, value) in part {
         match (detail.get_mut(key), value) {
@@ -297,10 +302,10 @@ impl ResponseReader for ChatReader {
             let count = |key| u64_field(usage, key).unwrap_or(0);
             output.usage(count("prompt_tokens"), count("completion_tokens"));
         }
-        // The request asks for one answer; some servers send more.
+        // The request asks for one answer, but some servers send more.
         let is_first = |choice: &&Value| u64_field(choice, "index").unwrap_or(0) == 0;
         let choice = array_field(event, "choices").find(is_first).unwrap_or(&Value::Null);
-        // OpenRouter reports errors of the upstream provider here.
+        // OpenRouter reports errors of the upstream provider in the choice.
         output.check(choice)?;
         let delta = &choice["delta"];
         self.has_deltas |= has_content(delta);

@@ -1,7 +1,8 @@
-//! The OpenAI Responses protocol.
+//! Encodes and decodes the OpenAI Responses protocol.
 //!
-//! The provider stores nothing: each request carries the whole conversation, with encrypted reasoning. Items are passed
-//! on once complete. Only the token limit can truncate an item, which is held back until the response says so.
+//! The provider stores no conversation: each request contains the whole conversation with encrypted reasoning. An item
+//! is output when it is complete. The token limit can truncate an item, so such an item is held back until the response
+//! shows that it is complete.
 
 use super::json::{array_field, str_field, u64_field};
 use super::protocol::{Completion, Output, ResponseReader, has_text, input_object, safe_name};
@@ -39,7 +40,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     if !request.tools.is_empty() {
         let tool = |tool: &ToolDefinition| {
             let ToolDefinition { name, description, schema } = tool;
-            // Strict is the default here, and rejects schemas with optional fields.
+            // The default is strict, which rejects schemas with optional fields.
             json!({"type": "function", "name": name, "description": description, "strict": false, "parameters": schema})
         };
         body["tools"] = request.tools.iter().map(tool).collect();
@@ -48,7 +49,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     body
 }
 
-/// Whether a model reasons. Models of earlier generations reject the options of reasoning.
+/// Whether a model reasons. Models of earlier generations reject the reasoning options.
 fn reasons(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt", "ft:gpt-3", "ft:gpt-4"].iter().any(|old| model.starts_with(old))
         && !model.contains("-chat")
@@ -92,14 +93,14 @@ fn assistant_items(content: &[Block], provider: &str, options: RequestOptions) -
         Block::Opaque { .. } => None,
     };
     let mut items: Vec<Value> = content.iter().enumerate().filter_map(item).collect();
-    // Reasoning without the item that it led to is rejected.
+    // The provider rejects reasoning without the item that follows it.
     while items.last().is_some_and(is_reasoning) {
         items.pop();
     }
     items
 }
 
-/// Whether an item marks the preceding text as a separate message, perhaps with a phase.
+/// Whether an item marks the preceding text as a separate message. Such an item may have a phase.
 fn is_message(item: &Value) -> bool {
     str_field(item, "type") == Some("message")
 }
@@ -108,7 +109,8 @@ fn is_reasoning(item: &Value) -> bool {
     str_field(item, "type") == Some("reasoning")
 }
 
-/// A reasoning item to send back: without its id, because the provider stores no items.
+/// Converts a reasoning item for sending it back; `None` for other items. The id is left out, because the provider
+/// stores no items.
 fn reasoning_item(value: &Value) -> Option<Value> {
     let encrypted = str_field(value, "encrypted_content").filter(|_| is_reasoning(value))?;
     let summary = value.get("summary").filter(|summary| summary.is_array()).cloned().unwrap_or_else(|| json!([]));
@@ -119,11 +121,11 @@ fn reasoning_item(value: &Value) -> Option<Value> {
 
 #[derive(Default)]
 pub(super) struct ResponsesReader {
-    /// The output items that were passed on, by index.
+    /// The indexes of the items that were output.
     complete: BTreeSet<u64>,
-    /// The messages whose text came in deltas.
+    /// The indexes of the messages whose text came in deltas.
     streamed: BTreeSet<u64>,
-    /// The end of a message that was not passed on yet. It matters if another message follows.
+    /// The end of a message that was not output yet. It is output only if another message follows.
     ended_message: Option<Value>,
     completion: Completion,
 }
@@ -134,7 +136,7 @@ impl ResponsesReader {
         output.text(text);
     }
 
-    /// Passes on an item without further deltas.
+    /// Outputs a complete item. Text that already came in deltas is not repeated.
     fn end_item(&mut self, index: u64, item: &Value, output: &mut Output) -> Result<(), ModelError> {
         if !self.complete.insert(index) {
             return Ok(());
@@ -160,13 +162,13 @@ impl ResponsesReader {
                     None => self.ended_message = Some(json!({"type": "message"})),
                 }
             }
-            // Items of tools that we do not offer, and future ones.
+            // Other items are ignored: those of tools that the request does not offer, and those of later versions.
             _ => {}
         }
         Ok(())
     }
 
-    /// Completes the response from its final event, which contains items that had no events.
+    /// Completes the response from its final event. That event contains all items, including those that had no event.
     fn end_response(&mut self, response: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError> {
         output.check(response)?;
         for (index, item) in (0..).zip(array_field(response, "output")) {
@@ -188,7 +190,7 @@ impl ResponsesReader {
                 }
             },
             Some("failed" | "cancelled") => return Err(output.target.failed()),
-            // The response is not at its end.
+            // The response has not ended yet.
             _ => return Ok(ControlFlow::Continue(())),
         };
         Ok(ControlFlow::Break(()))
@@ -214,9 +216,9 @@ impl ResponseReader for ResponsesReader {
                 return self.end_response(&event["response"], output);
             }
             (Some("error"), _) => output.check(&json!({"error": event}))?,
-            // A response without streaming.
+            // The server did not stream its response.
             (None, _) if str_field(event, "object") == Some("response") => return self.end_response(event, output),
-            // The beginning of items, the progress of calls, and future events.
+            // Other events are ignored: the start of an item, the progress of a call, and events of later versions.
             _ => {}
         }
         Ok(ControlFlow::Continue(()))

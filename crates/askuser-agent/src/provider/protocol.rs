@@ -1,4 +1,4 @@
-//! The common part of the protocols: reading a response event by event, and converting tool calls in both directions.
+//! The common part of the protocols: reading a response event by event, and converting tool calls.
 
 use super::api_error::ApiError;
 use super::target::Target;
@@ -11,13 +11,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub(super) trait ResponseReader: Send {
-    /// Reads an event. Breaks if it ends the response.
+    /// Reads an event. Breaks if the event ends the response.
     fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError>;
 
-    /// Called when the stream states that it ends here.
+    /// Handles the stream's own statement that it ends here.
     fn done(&mut self) {}
 
-    /// Ends the stream: outputs the held-back parts and returns whether the provider completed the response.
+    /// Ends the stream. Outputs the held-back parts and returns whether the response is complete.
     fn end(&mut self, output: &mut Output) -> Result<Completion, ModelError>;
 }
 
@@ -31,14 +31,14 @@ pub(super) enum Completion {
     Unfinished,
 }
 
-/// The state of a response being read.
+/// The output of a response while it is read.
 pub(super) struct Output {
     pub(super) target: Arc<Target>,
-    /// The output that was not passed on yet.
+    /// The output that the caller has not taken yet.
     pub(super) events: VecDeque<ModelEvent>,
-    /// The only output that the token limit may have truncated.
+    /// The kind of the last output, which is the only one that the token limit may have truncated.
     pub(super) last: LastOutput,
-    /// The last call, while it may still turn out to be truncated.
+    /// The last call while it may still be incomplete; `None` if there is no such call.
     pub(super) unconfirmed_call: Option<ToolCall>,
 }
 
@@ -66,7 +66,7 @@ impl Output {
         self.events.push_back(ModelEvent::Thought(text.to_owned()));
     }
 
-    /// Data that only this provider understands.
+    /// Outputs data that only this provider understands.
     pub(super) fn opaque(&mut self, value: Value) {
         self.confirm_call();
         let provider = self.target.provider.into();
@@ -77,14 +77,15 @@ impl Output {
         self.events.push_back(ModelEvent::Usage(Usage { input_tokens, output_tokens }));
     }
 
-    /// A call that is known to be complete.
+    /// Outputs a call that is known to be complete.
     pub(super) fn call(&mut self, call: ToolCall) {
         self.confirm_call();
         self.last = LastOutput::Call;
         self.events.push_back(ModelEvent::Call(call));
     }
 
-    /// A call with its raw input. A JSON object shows its own end; other input needs a following event.
+    /// Outputs a call with its raw input. A JSON object is complete. Other input is held back until a later event
+    /// confirms it.
     pub(super) fn written_call(&mut self, id: String, name: String, written: &str, extra: Option<Value>) {
         let call = ToolCall { id, name, input: parse_input(written), extra };
         if call.input.is_object() && has_text(written) {
@@ -95,21 +96,25 @@ impl Output {
         }
     }
 
-    /// Confirms that the token limit has not truncated the last call: output follows it, or the response is complete.
+    /// Outputs the last call as complete, because output follows it or the response is complete.
     pub(super) fn confirm_call(&mut self) {
         if let Some(call) = self.unconfirmed_call.take() {
             self.call(call);
         }
     }
 
-    /// Ends the response in this way. Fails with `unfinished` if the provider did not complete it.
+    /// Ends the response with this completion.
+    ///
+    /// # Errors
+    /// Returns `unfinished` if the provider did not complete the response. Fails also if the token limit left no
+    /// output.
     pub(super) fn end(&mut self, completion: Completion, unfinished: ModelError) -> Result<(), ModelError> {
         match (completion, self.unconfirmed_call.take(), self.last) {
             (Completion::Unfinished, ..) => return Err(unfinished),
             (Completion::Complete, None, _) | (Completion::TokenLimit, None, LastOutput::Call) => {}
             (Completion::Complete, Some(call), _) => self.call(call),
             (Completion::TokenLimit, Some(call), _) => {
-                // The input stays text even if the part happens to be valid JSON.
+                // The incomplete input stays text, even if it happens to be valid JSON.
                 let input = Value::String(call.input.as_str().unwrap_or_default().to_owned());
                 self.events.push_back(ModelEvent::TruncatedCall(ToolCall { input, ..call }));
             }
@@ -124,14 +129,14 @@ impl Output {
         name.ok_or_else(|| self.target.protocol_error("a tool call without a name"))
     }
 
-    /// An error object in a response becomes a model error.
+    /// Converts an error object in a response into a model error.
     pub(super) fn check(&self, value: &Value) -> Result<(), ModelError> {
         ApiError::from_json(value).map_or(Ok(()), |api_error| Err(self.target.model_error(&api_error)))
     }
 }
 
-/// The input of a tool call from the model's JSON text: an object, or else the text. The tool rejects text, and the
-/// model can correct itself.
+/// Parses the input of a tool call from the model's JSON text. Text that is not an object stays text. The tool rejects
+/// it, so that the model can correct itself.
 pub(super) fn parse_input(json: &str) -> Value {
     if json.trim().is_empty() {
         return json!({});
@@ -142,14 +147,14 @@ pub(super) fn parse_input(json: &str) -> Value {
     }
 }
 
-/// The input of an earlier call to send back. Providers reject inputs that are no objects, so such an input is sent as
-/// `{}`. The tool result states the error.
+/// Returns the input of an earlier call for sending it back. An input that is not an object becomes `{}`, because
+/// providers reject it. The tool result states the error.
 pub(super) fn input_object(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { Value::Object(Map::new()) }
 }
 
-/// A call id or tool name in the characters that every provider accepts: letters, digits, `_`, `-`. The conversation
-/// may come from a provider that allows more.
+/// Encodes a call id or a tool name in characters that every provider accepts: letters, digits, `_` and `-`. The
+/// conversation may come from a provider that allows other characters.
 pub(super) fn safe_name(name: &str) -> String {
     let mut safe = String::with_capacity(name.len());
     for c in name.chars() {

@@ -1,30 +1,31 @@
-//! The options of a request besides its conversation: the person's choices, and what the model has accepted so far.
+//! The options of a request besides its conversation. They contain the person's choices and the features that the model
+//! accepts.
 //!
-//! Models of one provider differ in the options they accept, and new ones appear often. So the client learns from
-//! errors: if an error names an optional feature, this and later requests leave it out.
+//! Models of one provider differ in the options they accept, and new models appear often. So the client learns from
+//! errors. If an error names an optional feature, this and later requests leave the feature out.
 
 use super::api_error::ApiError;
 use super::error_limits;
 use crate::event::FailureKind;
 
-/// The effort of a model before it answers.
+/// The effort that a model puts into reasoning before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effort {
-    /// As little as possible.
+    /// The model reasons as little as possible.
     Low,
-    /// The amount that the task needs.
+    /// The model reasons as much as the task needs.
     Medium,
-    /// The amount that still helps.
+    /// The model reasons as much as still helps.
     High,
-    /// More than that, if the model supports it.
+    /// The model reasons more than with [`Effort::High`], if it supports that.
     XHigh,
-    /// The maximum.
+    /// The model reasons as much as it can.
     Max,
 }
 
 impl Effort {
-    /// The name, the same with every provider.
+    /// Returns the name of the effort, which is the same for every provider.
     pub fn as_str(self) -> &'static str {
         match self {
             Effort::Low => "low",
@@ -35,7 +36,7 @@ impl Effort {
         }
     }
 
-    /// The next lower effort, for a model that rejects this one. Some models know only the first three.
+    /// Returns the next lower effort for a model that rejects this one; `None` if every model accepts it.
     fn lowered(self) -> Option<Effort> {
         match self {
             Effort::Max => Some(Effort::XHigh),
@@ -48,15 +49,15 @@ impl Effort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestOptions {
     pub(super) max_tokens: Option<u32>,
-    /// `None` leaves it to the provider.
+    /// The effort of reasoning. `None` leaves it to the provider.
     pub(super) effort: Option<Effort>,
-    /// The request for reasoning text.
+    /// The flag that the request asks for reasoning text.
     pub(super) thoughts: Requested,
-    /// The request for the model's opaque data, which is then sent back.
+    /// The flag that the request asks for the model's opaque data, which is then sent back.
     pub(super) own_data: Requested,
-    /// The request for token counts at the end of a stream, for servers that need one.
+    /// The flag that the request asks for token counts at the end of a stream, as some servers require.
     pub(super) stream_options: Requested,
-    /// The request for a streamed response.
+    /// The flag that the request asks for a streamed response.
     pub(super) stream: Requested,
 }
 
@@ -73,8 +74,8 @@ impl RequestOptions {
         RequestOptions { max_tokens, effort, thoughts: yes, own_data: yes, stream_options: yes, stream: yes }
     }
 
-    /// The options without the feature that the error rejects, and with the limit that it allows. `None` if that
-    /// changes the request in no way.
+    /// Returns the options without the feature that the error rejects, or with the limit that it states. `None` if the
+    /// options would stay the same.
     pub(super) fn corrected(self, error: &ApiError) -> Option<RequestOptions> {
         if error.kind() != FailureKind::Rejected {
             return None;
@@ -88,14 +89,14 @@ impl RequestOptions {
             RejectedOption::Thinking => RequestOptions { effort: None, thoughts: Requested::No, ..self },
             RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
             RejectedOption::StreamOptions => RequestOptions { stream_options: Requested::No, ..self },
-            // Stream options are valid only with a stream.
+            // Stream options are valid only in a request for a stream.
             RejectedOption::Stream => RequestOptions { stream: Requested::No, stream_options: Requested::No, ..self },
         };
         (options != self).then_some(options)
     }
 
-    /// The options for a conversation that leaves less room for a response than requested; `None` if it leaves too
-    /// little.
+    /// Returns the options for a conversation that leaves less room for a response than requested. `None` if the
+    /// remaining room is too small.
     pub(super) fn in_remaining_tokens(self, error: &ApiError) -> Option<RequestOptions> {
         let remaining = error_limits::remaining_tokens(&error.message)?;
         self.with_at_most(remaining).filter(|_| remaining >= MIN_RESPONSE_TOKENS)
@@ -107,14 +108,14 @@ impl RequestOptions {
     }
 }
 
-/// The minimum room for a response. With less, a request is not worth it.
+/// The minimum number of tokens left for a response. With fewer tokens, the request is not made.
 const MIN_RESPONSE_TOKENS: u32 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RejectedOption {
     Effort,
     Thoughts,
-    /// The effort and the thoughts.
+    /// The effort and the reasoning text.
     Thinking,
     OwnData,
     StreamOptions,

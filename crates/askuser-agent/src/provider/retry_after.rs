@@ -1,5 +1,5 @@
-//! The pause before a retry that a provider asks for. It comes in seconds, in milliseconds, as a date, or as a duration
-//! in the error.
+//! Parses the pause before a retry that a provider asks for. The provider states seconds, milliseconds, a date, or a
+//! duration in the error.
 
 use reqwest::header::HeaderMap;
 use std::time::{Duration, SystemTime};
@@ -13,7 +13,7 @@ pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Durat
     seconds(value, 1.0).or_else(|| Some(httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default()))
 }
 
-/// A duration as Google writes it: `17s`, `1.5s`.
+/// Parses a duration in Google's format, such as `17s` and `1.5s`.
 pub(super) fn from_duration(text: &str) -> Option<Duration> {
     seconds(text.strip_suffix('s')?, 1.0)
 }
@@ -29,7 +29,7 @@ mod tests {
 
     fn check(headers: &[(&'static str, &str)], expected: Option<Duration>) {
         let headers = headers.iter().map(|(name, value)| ((*name).try_into().unwrap(), value.parse().unwrap()));
-        // Sun, 06 Nov 1994 08:49:37 GMT
+        // The time is Sun, 06 Nov 1994 08:49:37 GMT.
         let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
         assert_eq!(from_headers(&headers.collect(), now), expected);
     }

@@ -1,20 +1,20 @@
-//! The provider and model that a request goes to, and the errors that name them.
+//! The provider and the model that a request goes to, and the errors that name them.
 //!
-//! Text that came from outside is redacted first: on one line, bounded, without the API key.
+//! Text from outside is redacted in these errors. It becomes one line of limited length without the API key.
 
 use super::api_error::ApiError;
 use crate::event::{FailureKind, shortened};
 use crate::model::ModelError;
 use std::fmt::{self, Debug, Display, Formatter};
 
-/// The maximum length of a provider's text in an error message, in characters.
+/// The maximum number of characters of a provider's text in an error message.
 const MAX_QUOTED_CHARS: usize = 500;
 
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) provider: &'static str,
     pub(super) model: String,
-    /// Host of the endpoint, with the port if the URL has one.
+    /// The host of the endpoint, with the port if the URL has one.
     pub(super) host: String,
     /// Whether the user set the endpoint's address.
     pub(super) is_custom: bool,
@@ -22,7 +22,7 @@ pub(super) struct Target {
     pub(super) key: Option<ApiKey>,
 }
 
-/// An API key and the variable it came from. `Debug` does not show the secret.
+/// An API key, and the environment variable that contains it. The `Debug` output does not contain the key.
 #[derive(Clone)]
 pub(super) struct ApiKey {
     pub(super) variable: &'static str,
@@ -78,7 +78,7 @@ impl Target {
         ModelError::new(FailureKind::Protocol, message)
     }
 
-    /// The error if the provider ends the response early and says why.
+    /// Creates the error for a response that the provider ended early with a reason.
     pub(super) fn aborted(&self, kind: FailureKind, why: impl Display) -> ModelError {
         ModelError::new(kind, format!("{} aborted the response: {}", self.provider, self.redact(&why.to_string())))
     }
@@ -91,7 +91,7 @@ impl Target {
         self.aborted(FailureKind::Overloaded, "it failed without a reason")
     }
 
-    /// The response reached its token limit before there was any output.
+    /// Creates the error for a response that reached its token limit before any output.
     pub(super) fn token_limit_reached(&self) -> ModelError {
         let message = format!(
             "the response of {}/{} reached its token limit before any output: raise max_tokens",
@@ -105,10 +105,10 @@ impl Target {
         ModelError::new(FailureKind::Network, message)
     }
 
-    /// Text from outside, safe for an error message: on one line, bounded, without the API key.
+    /// Returns a text from outside that is safe for an error message: one line of limited length without the API key.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = match &self.key {
-            // Local servers accept any key; a short one is no secret, and may be a common word.
+            // Local servers accept any key. A short key is not secret and may be a common word.
             Some(key) if key.secret.len() >= 8 => text.replace(&key.secret, "[key]"),
             Some(_) | None => text.to_owned(),
         };

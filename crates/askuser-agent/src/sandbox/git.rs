@@ -1,8 +1,8 @@
-//! Protects the files that instruct git. A command that could write one would run programs at the next start of git
-//! outside.
+//! Protects the files from which git takes instructions. If a command could write such a file, the next git outside the
+//! sandbox would run the command's programs.
 //!
-//! Three kinds of paths are read-only in the folders that commands can write: all of `.git`, the targets of its links,
-//! and the paths in git's configuration.
+//! Three kinds of paths become read-only in the folders that commands can write. These are all of `.git`, the targets
+//! of its links, and the paths in git's configuration.
 
 use super::Mount;
 use crate::regular_file::{self, Links};
@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The folders of a repository that instruct no program and may be huge.
+/// The folders of a repository that contain no instructions and may be huge.
 const DATA: &[&str] = &["objects", "refs", "logs"];
 
-/// The treatment of a missing path that a command could create.
+/// The treatment of a path that does not exist and that a command could create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Refused,
@@ -23,10 +23,10 @@ enum Missing {
     Folder,
 }
 
-/// The mounts that make these paths read-only, in all folders that commands can write.
+/// Returns the mounts that make git's files read-only in all folders that commands can write.
 ///
 /// # Errors
-/// The reason why a path cannot be protected from commands.
+/// Returns the reason why a path cannot be protected from commands.
 pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mount>, String> {
     let tops: BTreeSet<&Path> = roots.iter().filter_map(|root| top(root)).collect();
     let mut paths = BTreeMap::new();
@@ -46,7 +46,7 @@ pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mo
         if above.iter().any(|above| paths.contains_key(*above)) {
             continue;
         }
-        // A command could rename a parent folder along with the mount, so the parents become mounts too.
+        // A command could rename a parent folder together with the mount. So the parent folders become mounts, too.
         for above in above.into_iter().rev().filter(|above| above.is_dir() && *above != root) {
             if !mounts.contains(&Mount::write(above)) {
                 mounts.push(Mount::write(above));
@@ -68,12 +68,15 @@ pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mo
     Ok(mounts)
 }
 
-/// The working tree that contains a folder.
+/// Returns the working tree that contains a folder; `None` if there is none.
 fn top(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok())
 }
 
-/// The path without links. A link in a folder that commands can write may lead elsewhere the next moment.
+/// Resolves the links in a path.
+///
+/// # Errors
+/// If a link lies in a folder that commands can write, because a command could change the link.
 fn settled(path: &Path, roots: &[PathBuf], repository: &[PathBuf]) -> Result<PathBuf, String> {
     let check = |link: &Path| {
         let is_in = |folders: &[PathBuf]| folders.iter().any(|folder| link.starts_with(folder) && link != folder);
@@ -85,7 +88,8 @@ fn settled(path: &Path, roots: &[PathBuf], repository: &[PathBuf]) -> Result<Pat
     resolve_links_with(path, check).map_err(|error| format!("git takes instructions from {}: {error}", path.display()))
 }
 
-/// `.git`, and the folders that it points to if it is a file, as in a linked working tree or a submodule.
+/// Returns `.git`. If `.git` is a file, returns also the folders that it points to, as in a linked working tree or a
+/// submodule.
 fn repository(git: &Path) -> Vec<PathBuf> {
     let mut found = vec![git.to_owned()];
     let leads_to = |file: &Path, start: &str| {
@@ -99,13 +103,13 @@ fn repository(git: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The content of a short file without its final line end.
+/// Reads a short file without its final line end; `None` if it cannot be read.
 fn read(file: &Path) -> Option<String> {
     let bytes = regular_file::read(file, Links::Refuse, 10_000).ok()?;
     String::from_utf8(bytes).ok().map(|text| text.trim_end().to_owned())
 }
 
-/// The links in a repository, such as a hook kept among the project's files.
+/// Returns the links in a repository, such as a link to a hook among the project's files.
 fn links(repository: &Path) -> Vec<PathBuf> {
     let holds_data = |name: &std::ffi::OsStr| DATA.iter().any(|data| name == *data);
     let entries = walkdir::WalkDir::new(repository).follow_root_links(false).into_iter();
@@ -113,7 +117,8 @@ fn links(repository: &Path) -> Vec<PathBuf> {
     entries.flatten().filter(|entry| entry.path_is_symlink()).map(|entry| entry.into_path()).collect()
 }
 
-/// The files of git's configuration, and each file named in one of its values.
+/// Returns the files of git's configuration and every file that its values name. Each path comes with its treatment if
+/// it is missing.
 fn configured(top: &Path, home: Option<&Path>) -> Vec<(PathBuf, Missing)> {
     let listed = programs::command("git")
         .and_then(|mut git| git.args(["config", "--list", "--null", "--show-origin"]).current_dir(top).output());
@@ -142,8 +147,11 @@ fn configured(top: &Path, home: Option<&Path>) -> Vec<(PathBuf, Missing)> {
     found
 }
 
-/// The repository around the folder, or the main repository of a linked working tree. The main repository must name the
-/// folder itself, in a place that no command could have written. The folder alone could name any repository.
+/// Returns the repository that contains the working folder, or the main repository of a linked working tree; `None` if
+/// there is neither.
+///
+/// The main repository must name the folder in a file that no command could have written. The folder's own file could
+/// name any repository.
 pub(super) fn around(roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> {
     let folder = roots.first()?;
     let root = top(folder)?;
@@ -158,7 +166,7 @@ pub(super) fn around(roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> 
     git.parent().filter(|folder| folder.ends_with("worktrees"))?.parent().map(Path::to_owned)
 }
 
-/// The user's name and address from the git settings in the home.
+/// Returns the user's name, address and default branch from the git settings in the home.
 pub(super) fn identity() -> Vec<(String, String)> {
     let wanted = "^(user\\.(name|email)|init\\.defaultbranch)$";
     let said = programs::command("git")

@@ -1,33 +1,35 @@
 //! Makes the kernel refuse two system calls in the sandbox. Sockets to the host of a virtual machine (`AF_VSOCK`) cross
 //! every namespace. io_uring could create such a socket without the socket call.
 //!
-//! A classic BPF program for x86-64 and 64-bit ARM, with their 32-bit calls. It is empty on other machines.
+//! The filter is a classic BPF program for x86-64 and 64-bit ARM, including their 32-bit calls. It has no effect on
+//! other machines.
 
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
 const IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
-/// The offsets of the call's number, its architecture, and the low half of its first argument.
+/// The offsets in the kernel's data: the number of the call, its architecture, and the low half of its first argument.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 
 const AF_VSOCK: u32 = 40;
 const IO_URING_SETUP: u32 = 425;
-/// x86-64 marks calls with 32-bit pointers (x32) by this bit.
+/// The mask without the bit that marks calls with 32-bit pointers (x32) on x86-64.
 const WITHOUT_X32: u32 = !0x4000_0000;
 const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000 | 1;
 
-/// The architecture, its socket call, and the call that hides the family from a filter, if one exists.
+/// The calls of an architecture: its socket call, and the call that hides the socket's family from a filter, if one
+/// exists.
 struct Calls {
     architecture: u32,
     socket: u32,
     hidden: u32,
 }
 
-/// A number that no call has.
+/// A number that no system call has.
 const NONE: u32 = u32::MAX;
 
 #[cfg(target_arch = "x86_64")]
@@ -43,11 +45,11 @@ const CALLS: [Calls; 2] = [
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const CALLS: [Calls; 0] = [];
 
-/// The program as the kernel reads it.
+/// Returns the program in the format of the kernel.
 pub(super) fn program() -> Vec<u8> {
     let mut steps: Vec<(u16, u8, u8, u32)> = Vec::new();
     for Calls { architecture, socket, hidden } in CALLS {
-        // The numbers after the code: the instructions to skip if equal, and if not.
+        // The two middle numbers are the instructions to skip if the values are equal, and if they are not.
         steps.extend([
             (LOAD, 0, 0, ARCHITECTURE),
             (IF_EQUAL, 0, 9, architecture),
@@ -73,7 +75,7 @@ pub(super) fn program() -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The kernel's verdict on a call.
+    /// Returns the verdict of the program on a call, as the kernel would.
     fn verdict(architecture: u32, number: u32, first_argument: u32) -> u32 {
         let steps: Vec<[u8; 8]> = program().chunks(8).map(|step| step.try_into().unwrap()).collect();
         let mut at = 0;

@@ -1,13 +1,14 @@
 //! The user's own programs that commands can run.
 //!
-//! Of a toolchain's folder only the executable parts are visible. The rest may hold credentials under any name.
+//! Only the executable parts of a toolchain's folder are visible. The other parts may contain credentials in files of
+//! any name.
 
 use super::{Access, Mount, Sandbox};
 use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 
-/// The variable that names the folder, the default folder in the home, and the executable parts.
+/// The toolchains: the environment variable with the folder, the default folder in the home, and the executable parts.
 #[rustfmt::skip]
 const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
     ("ASDF_DATA_DIR", ".asdf", &["asdf.sh", "bin", "installs", "lib", "libexec", "plugins", "shims"]),
@@ -33,7 +34,8 @@ const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
     ("", ".nix-profile", &["bin", "include", "lib", "libexec", "share"]),
 ];
 
-/// The parts of toolchains, the folders of `PATH` and the user's additions, if they would otherwise be hidden.
+/// Returns mounts of paths that the sandbox would otherwise hide: the parts of toolchains, the folders of `PATH` and
+/// the user's additions.
 pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     let mut emptied = Vec::new();
     let mut found = BTreeMap::new();
@@ -42,7 +44,7 @@ pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
         let usual = sandbox.home.as_ref().map(|home| home.join(usual));
         for folder in env::split_paths(&named).filter(|folder| folder.is_absolute()).chain(usual) {
             let Ok(real) = folder.canonicalize() else { continue };
-            // Two paths, if links lead to it.
+            // A folder behind a link is mounted at both of its paths.
             for place in [&folder, &real] {
                 if !sandbox.hides(place) && place == &real && is_toolchains_own(place) {
                     emptied.push(Mount::EmptyFolder(place.clone()));
@@ -57,7 +59,7 @@ pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     let programs = env::split_paths(&path).filter(|folder| sandbox.hides(folder) && folder.is_dir());
     let programs = programs.filter(|folder| !sandbox.home.as_ref().is_some_and(|home| home.starts_with(folder)));
     found.extend(programs.chain(sandbox.settings.read.iter().cloned()).map(|folder| (folder.clone(), folder)));
-    // The roots follow later as a whole.
+    // The roots are mounted as a whole later.
     found.retain(|at, _| !sandbox.roots.iter().any(|root| at.starts_with(root)));
     let binds = found.into_iter().filter_map(|(at, part)| {
         let source = part.canonicalize().ok()?;
@@ -68,7 +70,7 @@ pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     emptied.into_iter().chain(binds).collect()
 }
 
-/// Whether a folder from a variable belongs to one toolchain, and not to the system.
+/// Whether a folder from a variable belongs to one toolchain and not to the system.
 fn is_toolchains_own(folder: &Path) -> bool {
     folder.parent().is_some_and(|parent| parent.parent().is_some()) && folder != Path::new("/usr/local")
 }

@@ -1,4 +1,4 @@
-//! The command line of bubblewrap and the descriptors that it names.
+//! The command line of bubblewrap, with the file descriptors that it names.
 
 use super::Mount;
 use std::ffi::{OsStr, OsString};
@@ -11,12 +11,12 @@ use {
     std::sync::{Mutex, PoisonError},
 };
 
-/// Held while a child can inherit descriptors. A command in another sandbox would get them, too, and could escape
-/// through them.
+/// The lock that is held while a child process can inherit the descriptors. Otherwise a command in another sandbox
+/// would inherit them and could use them to escape.
 #[cfg(target_os = "linux")]
 static INHERITABLE: Mutex<()> = Mutex::new(());
 
-/// The command line up to the command.
+/// The words of bubblewrap's command line before the command.
 #[derive(Debug)]
 pub(crate) struct Wall {
     words: Vec<OsString>,
@@ -61,7 +61,7 @@ impl Wall {
     pub(super) fn add_data(&mut self, option: &str, bytes: &[u8], at: Option<&Path>) -> Result<(), String> {
         let piped = || {
             let (reader, mut writer) = io::pipe()?;
-            // The bytes fit into a pipe's buffer.
+            // The write does not block, because the bytes fit into the buffer of the pipe.
             io::Write::write_all(&mut writer, bytes)?;
             Ok(reader)
         };
@@ -76,13 +76,13 @@ impl Wall {
         self.descriptors.push(descriptor);
     }
 
-    /// Starts a process with this command line.
+    /// Starts a process with this command line through `start`. The process inherits the descriptors.
     pub(crate) fn spawn<T>(self, start: impl FnOnce(Vec<OsString>) -> io::Result<T>) -> io::Result<T> {
         let _lock = INHERITABLE.lock().unwrap_or_else(PoisonError::into_inner);
         let Wall { words, descriptors } = self;
         descriptors.iter().try_for_each(|it| rustix::io::fcntl_setfd(it, rustix::io::FdFlags::empty()))?;
         let started = start(words);
-        // Closed before the lock is released.
+        // The descriptors are closed before the lock is released.
         drop(descriptors);
         started
     }
@@ -95,7 +95,7 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-/// Only Linux has a sandbox.
+/// The replacement on systems other than Linux, which have no sandbox.
 #[cfg(not(target_os = "linux"))]
 impl Wall {
     pub(super) fn add_mount(&mut self, _: &Mount) -> Result<(), String> {

@@ -1,23 +1,25 @@
-//! AskUserQuestion: an ordinary tool that asks a person.
+//! AskUserQuestion, the tool with which a model asks a person.
 
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::tools::exit_plan_mode;
 use askuser::{QuestionSet, Rules, Violations, permission, report, tool};
 
-/// The extra tools of this agent: it has a plan mode.
+/// The extra options of the tool: the agent has a plan mode.
 const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
 
-/// Puts one to four questions to the person.
+/// A tool that asks the person one to four questions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskUserQuestion {
-    /// The rules for parsing inputs.
+    /// The rules by which inputs are parsed.
     pub rules: Rules,
 }
 
 impl AskUserQuestion {
-    /// Parses the input. Rejects a question that could pass for a permission or a plan approval. It must not do so to
-    /// the person, in the conversation, or to prepared answers for permissions.
+    /// Parses the input of a call.
+    ///
+    /// Rejects a question that imitates a permission or the approval of a plan. The person, the conversation or
+    /// prepared answers for permissions could take it for one.
     fn read(&self, call: &ToolCall, context: &ToolContext) -> Result<QuestionSet, Violations> {
         let set = QuestionSet::parse(call.input.clone(), &self.rules)?;
         let of_tools = context.shared.tools.names().map(permission::header);
@@ -40,7 +42,7 @@ impl Tool for AskUserQuestion {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            // A question from before the interruption follows the rules of that time.
+            // A question from before an interruption follows the rules of that time.
             let asked = context.shared.recorded_set(&call.id).map(Ok);
             let set = match asked.unwrap_or_else(|| self.read(call, context)) {
                 Ok(set) => set,

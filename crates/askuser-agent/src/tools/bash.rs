@@ -1,4 +1,4 @@
-//! Bash: runs a shell command. Background processes are stopped when the call ends.
+//! Bash, the tool that runs shell commands. Background processes are stopped when the call ends.
 
 use super::head_tail::HeadTail;
 use super::live_output::LiveOutput;
@@ -28,7 +28,7 @@ use tokio::process::ChildStdout;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// Runs a command.
+/// A tool that runs shell commands.
 #[derive(Clone, Debug)]
 pub struct Bash {
     /// The sandbox, or the reason why it is missing.
@@ -42,12 +42,13 @@ impl Default for Bash {
 }
 
 impl Bash {
-    /// Sets the sandbox, or the reason why it is missing. Without one, every command that no rule allows is asked for.
+    /// Creates the tool with a sandbox, or with the reason why the sandbox is missing. Without a sandbox, every command
+    /// that no rule allows needs permission.
     pub fn with_sandbox(sandbox: Result<Sandbox, String>) -> Bash {
         Bash { sandbox: sandbox.map(Arc::new) }
     }
 
-    /// The access of a command in this mode; `None` without a sandbox.
+    /// Returns the access that a command gets in this mode; `None` if there is no sandbox.
     fn reach(
         &self,
         call: &ToolCall,
@@ -76,11 +77,11 @@ const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 const MAX_SUBTITLE: usize = 80;
 const MAX_REASON: usize = 300;
-/// The granularity of file times.
+/// The granularity of file times, rounded up.
 const CLOCK: Duration = Duration::from_millis(10);
-/// The maximum number of changed files that are named.
+/// The maximum number of changed files that the result names.
 const MAX_NAMED: usize = 8;
-/// The time that background processes may run after the shell has exited.
+/// The time for which background processes may run after the shell has exited.
 const BACKGROUND_GRACE: Duration = Duration::from_millis(200);
 const BUFFER: usize = 16 << 10;
 
@@ -164,7 +165,7 @@ impl Tool for Bash {
                 Err(why) => return Ok(ToolResult::error(format!("Not run, since there is no sandbox now: {why}"))),
             };
             let start = SystemTime::now();
-            // Files changed by the command have later times than files changed before.
+            // The pause ensures that files changed by the command have later times than files changed before.
             tokio::time::sleep(CLOCK).await;
             let mut result = run(&call.id, input.command, wall, input.timeout, context).await;
             if reach != Some(Reach::Look) {
@@ -175,7 +176,8 @@ impl Tool for Bash {
     }
 }
 
-/// Reports the files that the command created or changed and that instruct git or an agent.
+/// Adds to the result the files from which git or an agent takes instructions, if the command created or changed them.
+/// Emits the same notice for the person.
 fn name_instructions(result: &mut ToolResult, start: SystemTime, context: &ToolContext) {
     let folders = std::iter::once(&context.cwd).chain(&context.allowed);
     let changed: Vec<String> = folders.flat_map(|folder| instructing_since(folder, start)).collect();
@@ -191,7 +193,7 @@ fn name_instructions(result: &mut ToolResult, start: SystemTime, context: &ToolC
     context.emit(AgentEvent::Notice { message });
 }
 
-/// The question about a command, which is its context.
+/// Returns the question about a command. The command itself is the question's context.
 fn question(input: &CommandInput<'_>, how: &str) -> String {
     match input.wish {
         Some((_, reason)) if !how.is_empty() => format!("Run this command{how}?\n\nThe agent's reason: {reason}"),
@@ -218,7 +220,7 @@ struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
     description: Option<&'a str>,
-    /// The wider access that the command asks for, and the reason.
+    /// The wider access that the model requests and its reason; `None` for the usual access.
     wish: Option<(Reach, &'a str)>,
 }
 
@@ -235,7 +237,7 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     let Input { command, timeout_ms, description, network, outside, reason } = call.typed_input()?;
     let command = call.non_blank("command", command)?;
     call.at_most("command", command, MAX_COMMAND, "; put it in a file")?;
-    // The user must see all of what they approve.
+    // The user must see the whole command before approving it.
     let shown = command.replace('\t', "    ");
     if sanitize::block(&shown) != shown {
         let limit = "must be readable to the user; spell control characters as escapes";
@@ -254,7 +256,10 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     Ok(CommandInput { command, timeout, description, wish })
 }
 
-/// A reason on one line, which cannot look like other text of the question.
+/// Returns the reason without surrounding white space.
+///
+/// # Errors
+/// If the reason is blank, too long or not one readable line. Such a text could imitate the question.
 fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str, ToolResult> {
     let reason = call.non_blank("reason", reason.unwrap_or_default())?.trim();
     call.at_most("reason", reason, MAX_REASON, "")?;
@@ -267,19 +272,19 @@ fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str,
 
 enum Exit {
     Exited(ExitStatus),
-    /// The shell exited, and its background processes were stopped.
+    /// The shell exited and left processes, which were stopped.
     LeftProcesses(ExitStatus),
     TimedOut,
-    /// The person stopped it.
+    /// The person stopped the command.
     Stopped,
 }
 
-/// Runs a command of the person, without a time limit.
+/// Runs a shell command of the person without a time limit.
 pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> ToolResult {
     run(call, command, None, Duration::MAX, context).await
 }
 
-/// The output of a command without keys: collected for the result and streamed while it runs.
+/// The output of a command with keys redacted. It is collected for the result and streamed while the command runs.
 struct Output<'a> {
     decoder: Utf8Decoder,
     redactor: Redactor<'a>,
@@ -309,7 +314,7 @@ impl<'a> Output<'a> {
         self.whole.push(text);
     }
 
-    /// The output for the model, and the file with the full output if it is longer.
+    /// Returns the output for the model, and the file with the full output if the model gets only a part.
     fn finish(mut self) -> (String, Option<PathBuf>) {
         let rest = self.redactor.push(self.decoder.finish()) + &self.redactor.finish();
         self.add(&rest);
@@ -345,7 +350,7 @@ async fn run(call: &str, command: &str, wall: Option<Wall>, time_limit: Duration
     result
 }
 
-/// The final appearance of an output in a terminal: without colours and overwritten lines.
+/// Returns an output as a terminal finally shows it: without colours and without overwritten lines.
 fn clean(text: &str) -> String {
     let line = |line: &str| {
         let shown = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
@@ -376,7 +381,7 @@ async fn supervise(
     let status = match exited {
         Ok(status) => status?,
         Err(exit) => {
-            // Output during the stop is kept, too.
+            // Output that arrives during the stop is kept, too.
             tokio::select! {
                 () = group.stop() => {}
                 never = async { read_output(pipe, output).await; std::future::pending().await } => never,
@@ -388,7 +393,7 @@ async fn supervise(
     let _ = timeout(BACKGROUND_GRACE, async { tokio::join!(read_output(pipe, output), group.wait_all()) }).await;
     if !group.is_alive() {
         group.mark_finished();
-        // A process that left the group may still hold the pipe. The call does not wait for it.
+        // A process that left the group may still hold the pipe, but the call does not wait for that process.
         return Ok(if group.has_left_processes() { Exit::LeftProcesses(status) } else { Exit::Exited(status) });
     }
     group.stop().await;
@@ -396,7 +401,7 @@ async fn supervise(
     Ok(Exit::LeftProcesses(status))
 }
 
-/// Reads until the pipe ends. Cancel safe: it keeps the bytes read.
+/// Reads until the pipe ends. The function is cancel-safe: it keeps the bytes that were read.
 async fn read_output(pipe: &mut ChildStdout, output: &mut Output<'_>) {
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -415,7 +420,7 @@ async fn read_output(pipe: &mut ChildStdout, output: &mut Output<'_>) {
     }
 }
 
-/// The result for the model: the ending if it matters, then the output.
+/// Returns the result for the model. The way in which the command ended comes first, if it matters. The output follows.
 fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
     let mut notes = Vec::new();
     let (success, details) = match exit {
@@ -460,7 +465,7 @@ fn signal(status: &ExitStatus) -> Option<i32> {
     return status.code().and(None);
 }
 
-// Its commands are for a shell that Windows does not have.
+// The commands of these tests need a shell that Windows does not have.
 #[cfg(all(test, unix))]
 #[path = "bash_tests.rs"]
 mod tests;

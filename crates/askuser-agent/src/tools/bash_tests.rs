@@ -20,7 +20,7 @@ fn details(result: &ToolResult) -> Value {
     result.metadata.as_ref().and_then(|metadata| metadata.details.clone()).unwrap_or_default()
 }
 
-/// Waits until the command has written its process id, and returns it.
+/// Waits until the command has written its process id. Returns the id.
 async fn pid_in(path: &Path) -> Pid {
     loop {
         let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -31,7 +31,7 @@ async fn pid_in(path: &Path) -> Pid {
     }
 }
 
-/// A process that has ended may wait for its parent to take note; it runs no more.
+/// Whether a process runs. A zombie has ended and only waits for its parent to read its status.
 fn is_running(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     let is_zombie = stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")));
@@ -64,7 +64,7 @@ async fn a_failure_says_its_exit_code_first() {
     assert_eq!(details(&result), json!({"exit_code": 3}));
 }
 
-/// The pieces that were told of a call while it ran.
+/// Returns the pieces of output that were sent while the call ran.
 fn told(test: &mut TestFolder) -> Vec<String> {
     let events = test.events();
     let texts = events.into_iter().filter_map(|event| match event {
@@ -234,7 +234,7 @@ async fn a_process_that_left_the_group_with_the_pipe_does_not_hold_the_call() {
     let test = TestFolder::new();
     let result = bash(&test, "setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done").await;
     assert!(result.output.ends_with("done"), "{}", result.output);
-    // With a shell that makes no groups it is the process itself.
+    // If the shell has no process groups, the pid is that of the process itself.
     let _ = rustix::process::kill_process(pid_in(&test.path("pid")).await, rustix::process::Signal::KILL);
 }
 
@@ -385,7 +385,7 @@ async fn all_of_a_long_output_is_in_a_file_that_read_and_grep_find() {
     assert!(read.output.starts_with("5000\tline 5000\n"), "{}", read.output);
     assert!(test.run(&Grep, json!({"path": file, "pattern": "^line 4321$"})).await.output.contains("line 4321"));
     assert!(!test.run(&Write, json!({"path": file, "content": "x"})).await.success);
-    // Nothing else of the session is reached.
+    // Other files of the session stay inaccessible.
     let session = test.context.shared.transcript.path().unwrap();
     assert!(!test.run(&Read, json!({"path": session})).await.success);
 }

@@ -1,5 +1,7 @@
-//! Runs file work on a blocking thread with a time limit. The work is cancelled when the turn is stopped, the future is
-//! dropped or the time is up. Work that does not react is abandoned.
+//! Runs file work on a blocking thread with a time limit.
+//!
+//! The work is cancelled when the turn is stopped, the future is dropped or the time is up. Work that does not react to
+//! that is abandoned.
 
 use crate::tool::{Stop, ToolContext, ToolResult};
 use std::fs::File;
@@ -8,14 +10,16 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// The time that cancelled work may take to end. Only a hanging file system takes longer.
+/// The time for which cancelled work may continue. Only a hanging file system takes longer.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Added to results that are incomplete because the time was up.
+/// The note in results that are incomplete because the time was up.
 pub(crate) const TIMED_OUT: &str = "Stopped after 60 s; the result is incomplete. Narrow the path or pattern.";
 
-/// Runs `work` on a blocking thread. Its token is cancelled when the turn is stopped, when the returned future is
-/// dropped, and when the time is up. Only in the last case is its return value still used.
+/// Runs `work` on a blocking thread.
+///
+/// The token of the work is cancelled when the turn is stopped, the returned future is dropped, or the time is up. Only
+/// in the last case is the return value still used.
 pub(crate) async fn run<T: Send + 'static>(
     context: &ToolContext,
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
@@ -23,7 +27,7 @@ pub(crate) async fn run<T: Send + 'static>(
     run_within(context, TIME_LIMIT, GRACE, work).await
 }
 
-/// Runs `work` with a tool's input and subtitle, unless the input was rejected.
+/// Runs `work` with the parsed input of a tool. Returns the error of the input if it was rejected.
 pub(crate) async fn run_parsed<T: Send + 'static>(
     tool: &str,
     context: &ToolContext,

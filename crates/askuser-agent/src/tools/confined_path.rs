@@ -1,8 +1,8 @@
 //! Resolves a path from a model and checks that it is inside an allowed folder.
 //!
-//! Symbolic links are resolved here, component by component, so that the checked path is the used one. A
+//! Symbolic links are resolved here, component by component, so that the checked path is also the path that is used. A
 //! [`ConfinedPath`] is then opened from its root downwards without following links (see [`Folder`]). `~` and variables
-//! are not expanded on purpose: they belong to shells.
+//! are not expanded, because only shells give them a meaning.
 
 use super::folder::{Folder, Opened};
 use super::output_file;
@@ -15,14 +15,14 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The maximum number of symbolic links, as in the Linux kernel.
+/// The maximum number of symbolic links in a path, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
 
-/// A path inside an allowed folder. It need not exist.
+/// A path inside an allowed folder. The path need not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConfinedPath {
     pub(crate) root: PathBuf,
-    /// Relative to `root`, without links and dots; empty for the root itself.
+    /// The path relative to `root`, without links and dots. It is empty for the root itself.
     pub(crate) relative: PathBuf,
     pub(crate) root_kind: RootKind,
 }
@@ -30,9 +30,9 @@ pub(crate) struct ConfinedPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RootKind {
-    /// The working folder.
+    /// The root is the working folder.
     Cwd,
-    /// A folder that the user added.
+    /// The root is a folder that the user added.
     Added,
 }
 
@@ -70,7 +70,7 @@ impl ConfinedPath {
         Err(outside_error(given, &cwd.join(given), &real, context))
     }
 
-    /// Resolves a path for a read-only tool, which may also read this session's outputs.
+    /// Resolves a path for a read-only tool. Such a tool may also read the stored outputs of this session.
     pub(crate) fn resolve_to_read(
         call: &ToolCall,
         given: &str,
@@ -87,7 +87,7 @@ impl ConfinedPath {
         if self.relative.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.relative) }
     }
 
-    /// The path for users and models: relative inside the working folder.
+    /// Returns the path as users and models see it: relative if it is inside the working folder.
     pub(crate) fn display(&self) -> String {
         match self.root_kind {
             RootKind::Cwd if self.relative.as_os_str().is_empty() => ".".into(),
@@ -96,18 +96,18 @@ impl ConfinedPath {
         }
     }
 
-    /// A path below it; an empty one is the path itself.
+    /// Returns a path below this one. An empty `below` returns the path itself.
     pub(crate) fn join(&self, below: &Path) -> ConfinedPath {
         let relative = if below.as_os_str().is_empty() { self.relative.clone() } else { self.relative.join(below) };
         ConfinedPath { relative, ..self.clone() }
     }
 
-    /// A path below it, in the form for users and models.
+    /// Returns a path below this one as users and models see it.
     pub(crate) fn display_below(&self, below: &Path) -> String {
         self.join(below).display()
     }
 
-    /// Opens the folder it is in, and returns its name there; no name for the root itself.
+    /// Opens the parent folder. Returns it with the name of the path in it; the name is `None` for the root itself.
     pub(crate) fn open_parent(&self, missing: MissingFolders) -> io::Result<(Folder, Option<OsString>)> {
         let mut folder = Folder::open_root(&self.root)?;
         let mut names: Vec<&OsStr> = self.relative.iter().collect();
@@ -121,8 +121,8 @@ impl ConfinedPath {
         Ok((folder, last.map(OsStr::to_owned)))
     }
 
-    /// Changes the file atomically, unless another program has changed it meanwhile. Creates missing folders for a new
-    /// file.
+    /// Changes the file atomically, unless another program has changed it meanwhile. Missing folders of a new file are
+    /// created.
     pub(crate) fn update(&self, update: Update<'_>) -> Result<(), UpdateError> {
         let missing = match update {
             Update::Create(_) => MissingFolders::Create,
@@ -134,7 +134,7 @@ impl ConfinedPath {
         }
     }
 
-    /// A path in a working folder, for tests.
+    /// Creates a path in a working folder.
     #[cfg(test)]
     pub(crate) fn inside(cwd: &Path, relative: &str) -> ConfinedPath {
         ConfinedPath { root: cwd.to_owned(), relative: relative.into(), root_kind: RootKind::Cwd }
@@ -165,12 +165,15 @@ fn outside_error(given: &str, asked: &Path, real: &Path, context: &ToolContext) 
     ))
 }
 
-/// `path` without symbolic links and dots, in the disk's spelling. Missing components stay as given.
+/// Returns `path` without symbolic links and dots, in the spelling of the disk. Missing components stay as given.
 pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     resolve_links_with(path, |_| Ok(()))
 }
 
-/// Resolves a path if each link on the way passes a check.
+/// Resolves a path as [`resolve_links`] does.
+///
+/// # Errors
+/// If the path cannot be resolved, or a link on the way fails the check.
 pub(crate) fn resolve_links_with(path: &Path, check: impl Fn(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut remaining: VecDeque<OsString> = components(path);
@@ -209,7 +212,8 @@ pub(crate) fn resolve_links_with(path: &Path, check: impl Fn(&Path) -> io::Resul
     Ok(as_on_disk(real))
 }
 
-/// These systems accept several spellings of one file (`SRC` and `src`). The disk has one.
+/// Returns a path in the spelling of the disk. These systems accept several spellings of one file, such as `SRC` and
+/// `src`.
 #[cfg(any(windows, target_vendor = "apple"))]
 fn as_on_disk(path: PathBuf) -> PathBuf {
     let spelled = |existing: &Path| {
@@ -243,7 +247,7 @@ mod spelling_tests {
     }
 }
 
-// These tests spell paths as Unix does.
+// The paths in these tests have the format of Unix.
 #[cfg(all(test, unix))]
 #[path = "confined_path_tests.rs"]
 mod tests;

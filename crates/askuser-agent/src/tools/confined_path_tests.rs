@@ -8,7 +8,7 @@ fn resolve(test: &TestFolder, given: &str) -> Result<ConfinedPath, ToolResult> {
     ConfinedPath::resolve(&call(&Read, json!({})), given, &test.context)
 }
 
-/// What a path leads to, as it is shown.
+/// Returns the resolved path in its displayed form, or the error.
 fn shown(test: &TestFolder, given: &str) -> String {
     resolve(test, given).map_or_else(|refused| refused.output, |path| path.display())
 }

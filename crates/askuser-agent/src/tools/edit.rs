@@ -1,5 +1,5 @@
-//! Edit: replaces one string in a file by another. The match must be exact and unique. Line endings and the byte order
-//! mark, which models do not see, are adapted to the file.
+//! Edit, the tool that replaces one string in a file by another. The match must be exact and unique. Line endings and
+//! the byte order mark, which models do not see, are adapted to the file.
 
 use super::file_change::{self, Change};
 use super::s;
@@ -9,7 +9,7 @@ use crate::tool_input;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Replaces a string in a file.
+/// A tool that replaces a string in a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edit;
 
@@ -87,7 +87,7 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occurrences {
-    /// One match, which must be the only one.
+    /// The string must match exactly once.
     Unique,
     All,
 }
@@ -114,9 +114,9 @@ enum EditError {
     TooLarge(usize),
 }
 
-/// The text after the edit, and the number of replacements.
+/// Returns the text after the edit and the number of replacements.
 fn replace(text: &str, old: &str, new: &str, occurrences: Occurrences) -> Result<(String, usize), EditError> {
-    // Read hides the mark, so the model's strings lack it.
+    // Read hides the byte order mark, so the model's strings lack it.
     let (mark, body) = match text.strip_prefix(BOM) {
         Some(body) => (&text[..BOM.len_utf8()], body),
         None => ("", text),
@@ -127,7 +127,7 @@ fn replace(text: &str, old: &str, new: &str, occurrences: Occurrences) -> Result
     let crlf = body.matches("\r\n").count();
     let as_in_file: fn(&str) -> String = if crlf == 0 { to_lf } else { to_crlf };
     let (after, count) = if crlf > 0 && crlf == all {
-        // Edited with LF and converted back: the file keeps CRLF, and no edit splits a CR from its LF.
+        // The text is edited with LF and converted back. So the file keeps CRLF, and no edit splits a CR from its LF.
         let (after, count) = replace_exact(&to_lf(body), &to_lf(&old), &to_lf(&new), occurrences)?;
         (after.replace('\n', "\r\n"), count)
     } else if body.contains(&*old) {
@@ -158,7 +158,7 @@ fn replace_exact(body: &str, old: &str, new: &str, occurrences: Occurrences) -> 
     Ok((body.replace(old, new), count))
 }
 
-/// Returns 1 if there is only one match. Overlapping matches count.
+/// Returns 1 if `old` matches exactly once. Overlapping matches count.
 fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
     let first = body.find(old).ok_or(EditError::NotFound)?;
     let next = first + body[first..].chars().next().map_or(1, char::len_utf8);

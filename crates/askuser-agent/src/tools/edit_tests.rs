@@ -165,13 +165,14 @@ fn nobody_is_asked_about_an_edit_that_does_not_apply() {
     assert!(test.consent(&Edit, input("two", "2")).is_err());
 }
 
-/// What a person agreed to is the diff that they saw, of the file that it was made from.
+/// A person agrees to the diff that they saw. So the file must be the one from which the diff was made.
 #[tokio::test]
 async fn an_edit_of_a_file_that_has_changed_since_it_was_shown_changes_nothing() {
     let once = input("one", "1");
     let all = json!({"path": "file", "old_string": "one", "new_string": "1", "replace_all": true});
     for (input, meanwhile) in [
-        // Elsewhere in the file, in the place that changes, in more places, in as many others, in none any more.
+        // The changes: elsewhere in the file, in the edited place, with more matches, with as many other matches, and
+        // without a match.
         (&once, "one\ntwo\nthree changed\n"),
         (&once, "(one)\ntwo\nthree\n"),
         (&once, "one\none\n"),

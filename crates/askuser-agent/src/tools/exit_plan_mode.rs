@@ -1,4 +1,4 @@
-//! ExitPlanMode: presents the plan, and leaves plan mode if the person approves it.
+//! ExitPlanMode, the tool that presents the plan. The agent leaves plan mode if the person approves the plan.
 
 use crate::asking::Asked;
 use crate::event::AgentEvent;
@@ -11,7 +11,7 @@ use askuser::{Context, Purpose, QuestionSet, Rules, report};
 use serde::Deserialize;
 use serde_json::json;
 
-/// Presents a plan for approval.
+/// A tool that presents a plan for approval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExitPlanMode;
 
@@ -20,7 +20,7 @@ struct Input<'a> {
     plan: &'a str,
 }
 
-/// The index of an option. A recorded answer may have other labels.
+/// The index of the option that also accepts edits. A recorded answer may have other labels, so its index counts.
 const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {
@@ -62,10 +62,10 @@ impl Tool for ExitPlanMode {
 /// The header of the approval question.
 pub(crate) const HEADER: &str = "Plan";
 
-/// The question that asks to approve a plan.
+/// Returns the question that asks to approve a plan.
 ///
 /// # Errors
-/// Never: the fixed text obeys the limits of every question.
+/// Never, because the fixed text obeys the limits of every question.
 pub fn plan_question() -> Result<QuestionSet, Stop> {
     let question = QuestionInput::new("Go ahead with this plan?", HEADER)
         .option("Go ahead", "Leave plan mode. Changes still ask for permission")
@@ -75,7 +75,7 @@ pub fn plan_question() -> Result<QuestionSet, Stop> {
     QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
 }
 
-/// The next mode if the plan was approved, and the text for the model.
+/// Returns the text for the model, and the next mode if the plan was approved.
 fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
     let quoted = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
     let says = match verdict(&asked.set, &asked.resolution, MayPermit::PersonOrAnswers) {

@@ -1,8 +1,8 @@
-//! A change of a file: its old and new content, the diff that the user approves, and the write.
+//! The change of a file: its old and new content, the diff that the user approves, and the write.
 //!
-//! A change is computed twice: to ask for permission, and to apply it. If any part of the file changed in between, the
-//! change is refused. A lock serialises the changes of this process, so that none is lost between reading and writing.
-//! Saves of other programs survive, too ([`shared_file`](crate::shared_file)).
+//! A change is computed twice: to ask for permission, and to apply it. If any part of the file has changed in between,
+//! the change is refused. A lock orders the changes of this process, so that no change is lost between reading and
+//! writing. Saves of other programs survive, too ([`shared_file`](crate::shared_file)).
 
 use super::blocking;
 use super::confined_path::{self, ConfinedPath, RootKind};
@@ -23,14 +23,14 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
 pub(crate) const MAX_FILE: u64 = 10_000_000;
-/// The maximum size in bytes of the diff that is repeated in the result of an applied change.
+/// The maximum number of bytes of the diff in the result of an applied change.
 const MAX_EXCERPT: usize = 100_000;
 
 pub(crate) struct Change {
     pub(crate) path: ConfinedPath,
     pub(crate) original: Option<Original>,
     pub(crate) new_content: String,
-    /// The result for the model once it is applied.
+    /// The output for the model after the change was applied.
     pub(crate) done: String,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -
     }
     let path = ConfinedPath::resolve(call, given, context)?;
     let shown = path.display();
-    // The user must be able to read the text to approve.
+    // The user must be able to read the path before approving the change.
     if sanitize::line(&shown) != shown {
         return Err(call.invalid_input("path", "has characters that cannot be shown", "must be readable to the user"));
     }
@@ -84,7 +84,10 @@ pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> 
     Ok(Some(Original { bytes, metadata }))
 }
 
-/// The file that a call changes. If the person was shown its content, it must still be exactly that.
+/// Loads the file that a call changes; `None` if the file does not exist.
+///
+/// # Errors
+/// If the file no longer has the content that the person has seen.
 pub(crate) fn load_as_agreed(path: &ConfinedPath, context: &ToolContext) -> Result<Option<Original>, ToolResult> {
     let original = load(path)?;
     match &context.agreed {
@@ -95,10 +98,10 @@ pub(crate) fn load_as_agreed(path: &ConfinedPath, context: &ToolContext) -> Resu
     }
 }
 
-/// The change of a call.
+/// A function that computes the change of a call.
 pub(crate) type Plan = fn(&ToolCall, &ToolContext) -> Result<Change, ToolResult>;
 
-/// Applies the change of a call.
+/// Computes and applies the change of a call.
 pub(crate) async fn run(
     tool: &'static str,
     plan: Plan,
@@ -117,21 +120,22 @@ pub(crate) async fn run(
     Ok(made.await?.flatten().unwrap_or_else(|rejected| rejected))
 }
 
-/// The result if a file no longer has the content that a change was made from.
+/// Returns the result for a file that no longer has the content on which the change is based.
 pub(crate) fn changed_meanwhile(shown: &str) -> ToolResult {
     ToolResult::error(format!(
         "{shown} was changed by another program meanwhile; nothing was written. Read it again first."
     ))
 }
 
-/// The lock held from reading a file until it is written.
+/// Takes the lock that is held from reading a file until writing it.
 pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Change {
-    /// Writes the file, unless the caller has stopped waiting. The old content is kept first for an undo.
+    /// Writes the file, unless the caller has stopped waiting. Stores the old content first, so that the change can be
+    /// undone.
     pub(crate) fn apply(&self, context: &ToolContext, cancel: &CancellationToken) -> Result<(), ToolResult> {
         let shown = self.path.display();
         if cancel.is_cancelled() {
@@ -148,7 +152,7 @@ impl Change {
         let update = original.map_or(Update::Create(new), |original| Update::Replace(original, new));
         self.path.update(update).map_err(|error| {
             if let (Some(log), Some(Ok(number))) = (&log, kept) {
-                // Otherwise the undo finds the file unchanged.
+                // If the mark cannot be written, the undo finds that the file was not changed.
                 let _ = log.mark_undone(number);
             }
             match error {
@@ -163,7 +167,7 @@ impl Change {
         file_change(&self.path.display(), old, Some(self.new_content.as_bytes()))
     }
 
-    /// The question for approval. `verb` is "Edit" or "Write".
+    /// Returns the agreement that the change needs. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Result<Consent, ToolResult> {
         let sensitive = sensitive::why_sensitive(&self.path, context);
         let always_ask = sensitive::is_protected(&self.path.absolute(), &context.protected);
@@ -200,7 +204,7 @@ impl Change {
     }
 }
 
-/// The first lines of an applied diff, and the number of lines left out.
+/// Returns the first lines of an applied diff, with the number of lines that were left out.
 fn excerpt(diff: String) -> String {
     let Some(end) = diff.get(..diff.floor_char_boundary(MAX_EXCERPT)).filter(|first| first.len() < diff.len()) else {
         return diff;

@@ -7,7 +7,7 @@ fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, Tool
     test.consent(&Write, json!({"path": path, "content": content}))
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn what_is_hidden_executable_version_controls_or_instructs_an_agent_is_asked_about_one_by_one() {
@@ -48,13 +48,14 @@ fn what_is_hidden_executable_version_controls_or_instructs_an_agent_is_asked_abo
     }
 }
 
-/// The rule that is for this file alone.
+/// Returns the rule that allows only this file.
 #[cfg(unix)]
 fn single(test: &TestFolder, path: &str) -> PermissionRule {
     PermissionRule::File { tool: "Write".into(), path: test.path(path).display().to_string() }
 }
 
-/// Asked about, as it stands, further down, and in letters that some file systems take for the same.
+/// Asserts that an edit of this path needs its own permission. So does a path in a subfolder or in upper case, because
+/// some file systems ignore case.
 #[cfg(unix)]
 #[track_caller]
 fn check_sensitive(test: &TestFolder, path: &str) {
@@ -153,7 +154,7 @@ fn a_file_that_is_too_large_is_not_changed() {
     assert_eq!(consent(&test, "large", "x"), Err(ToolResult::error(expected)));
 }
 
-/// The question about a new file, and what is shown of it.
+/// Returns the question about a new file with this content, and the text that the person sees.
 fn asked(content: &str) -> (String, String) {
     let consent = consent(&TestFolder::new(), "long.txt", content).unwrap();
     (consent.question, consent.context.text().into_owned())

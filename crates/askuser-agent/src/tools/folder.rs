@@ -1,8 +1,8 @@
-//! An open folder with its operations: open, list, replace. All paths are relative to the handle, and no symbolic link
-//! is followed. So a link swapped in later cannot lead elsewhere.
+//! An open folder with operations to open, list and replace its files. All paths are relative to the open handle, and
+//! no symbolic link is followed. So a link that replaces a folder later cannot lead elsewhere.
 //!
-//! cap-std alone would follow links that stay inside a root. Names are opened one at a time without following any. A
-//! link inside the root could lead to a file that the user was not asked about, such as one in `.git`.
+//! cap-std alone would follow links that stay inside a root. Such a link could lead to a file that the user was not
+//! asked about, such as one in `.git`. So names are opened one at a time without following links.
 
 use crate::shared_file::{self, Update, UpdateError};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
@@ -27,7 +27,7 @@ pub(crate) enum Opened {
 pub(crate) struct Folder(Dir);
 
 impl Folder {
-    /// Opens a folder by a trusted path.
+    /// Opens the folder at a trusted path.
     pub(crate) fn open_root(path: &Path) -> io::Result<Folder> {
         Dir::open_ambient_dir(path, ambient_authority()).map(Folder)
     }
@@ -36,7 +36,7 @@ impl Folder {
         self.0.open_dir_nofollow(name).map(Folder)
     }
 
-    /// Opens a folder in it, and creates it if it does not exist.
+    /// Opens a folder in this folder. Creates it if it does not exist.
     pub(crate) fn create_folder(&self, name: &OsStr) -> io::Result<Folder> {
         match self.0.create_dir(name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -56,14 +56,15 @@ impl Folder {
             return Ok(Opened::Other);
         }
         let mut options = OpenOptions::new();
-        // Non-blocking, so that a pipe in its place does not block.
+        // The open is non-blocking, so that a pipe that replaced the file does not block.
         options.read(true).follow(FollowSymlinks::No).nonblock(true);
         let file = self.0.open_with(name, &options)?.into_std();
         let metadata = file.metadata()?;
         Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::Other })
     }
 
-    /// The first `max` entries by name, whether each is a folder, and the total number.
+    /// Returns the first `max` entries by name, each with whether it is a folder. Also returns the number of all
+    /// entries.
     pub(crate) fn entries(&self, max: usize) -> io::Result<(BTreeMap<String, bool>, usize)> {
         let mut entries = BTreeMap::new();
         let mut count = 0;

@@ -1,4 +1,4 @@
-//! Glob: files by name, in path order.
+//! Glob, the tool that finds files by name, in path order.
 
 use super::blocking::{self, TIMED_OUT};
 use super::confined_path::{self, ConfinedPath};
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
 
-/// Finds files by name.
+/// A tool that finds files by name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Glob;
 
@@ -88,7 +88,7 @@ fn find(path: &ConfinedPath, pattern: &Pattern, cancel: &CancellationToken) -> T
     ToolResult::ok(output).with_details(json!({"files": count}))
 }
 
-// These tests spell paths as Unix does.
+// The paths in these tests have the format of Unix.
 #[cfg(all(test, unix))]
 #[path = "glob_tests.rs"]
 mod tests;

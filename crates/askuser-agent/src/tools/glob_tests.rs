@@ -136,7 +136,7 @@ async fn the_ignore_file_of_a_repository_counts_below_it() {
     assert_eq!(glob(&test, json!({"pattern": "x.rs", "path": "src"})).await, "src/deep/x.rs\n");
 }
 
-/// Something under a name, as a hostile project would leave it.
+/// Creates a named pipe, as a hostile project might.
 fn pipe(test: &TestFolder, name: &str) {
     std::fs::create_dir_all(test.path(name).parent().unwrap()).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(test.path(name)).status().unwrap().success());
@@ -168,7 +168,7 @@ async fn what_is_ignored_follows_the_nearest_rule_and_the_kinds_in_their_order()
     let names = ["x.excluded", "x.log", "only-here", "build/x", "a/only-here", "a/build/x", "a/kept.log", "a/x.log"];
     let test = names.iter().chain(&["a/b/kept.log", "a/b/x"]).fold(test, |test, name| test.with_file(name, ""));
     assert_eq!(glob(&test, json!({"pattern": "*"})).await, "a/b/x\na/kept.log\na/only-here\n");
-    // The same from further down: the rules of the folders above hold as far as the repository goes.
+    // In a subfolder the same rules apply: those of all parent folders in the repository.
     assert_eq!(glob(&test, json!({"pattern": "*", "path": "a"})).await, "a/b/x\na/kept.log\na/only-here\n");
 }
 

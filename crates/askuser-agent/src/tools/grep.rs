@@ -1,4 +1,4 @@
-//! Grep: searches file contents.
+//! Grep, the tool that searches the contents of files.
 
 use super::blocking::{self, CancellableFile, TIMED_OUT};
 use super::confined_path::{self, ConfinedPath, MissingFolders};
@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
-/// Searches in files.
+/// A tool that searches the contents of files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Grep;
 
@@ -103,7 +103,7 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(ignore_case.unwrap_or(false))
         .multi_line(true)
-        // `$` matches before CRLF, too, but lines end with LF.
+        // `$` matches before CRLF, too, but a line ends only with LF.
         .crlf(true)
         .line_terminator(Some(b'\n'))
         .build(pattern)
@@ -154,7 +154,7 @@ impl Search {
     }
 }
 
-/// Opens files without following links; the folder of consecutive files is opened once.
+/// Opens files without following links. It keeps the last folder open for the next file in it.
 struct Opener<'a> {
     root: &'a ConfinedPath,
     folder: Option<(PathBuf, Folder)>,
@@ -180,7 +180,7 @@ impl Opener<'_> {
 struct Report {
     mode: OutputMode,
     output: String,
-    /// The length including the matches of the current file.
+    /// The number of characters of the output, including the matches in the current file.
     chars: usize,
     matches: usize,
     files: usize,
@@ -191,7 +191,7 @@ struct Report {
     timed_out: bool,
 }
 
-/// The matches in one file so far.
+/// The matches in the current file so far.
 #[derive(Default)]
 struct Found {
     text: String,
@@ -217,11 +217,11 @@ impl Report {
         !self.full
     }
 
-    /// Ends the search of a file. Without a name, its matches do not count.
+    /// Ends the search of a file. If `shown` is `None`, its matches do not count.
     fn end_file(&mut self, shown: Option<String>) {
         let Found { text, count, is_binary } = std::mem::take(&mut self.file);
         self.chars -= text.chars().count();
-        // Matches before the first NUL byte do not count: the file is binary.
+        // A NUL byte shows that the file is binary, so the matches before it do not count.
         let Some(shown) = shown.filter(|_| count > 0 && !is_binary) else { return };
         if self.mode != OutputMode::Content && self.files == MAX_MATCHES {
             self.full = true;
@@ -310,7 +310,7 @@ impl Sink for Report {
     }
 }
 
-// These tests spell paths as Unix does.
+// The paths in these tests have the format of Unix.
 #[cfg(all(test, unix))]
 #[path = "grep_tests.rs"]
 mod tests;

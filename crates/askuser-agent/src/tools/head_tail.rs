@@ -1,12 +1,12 @@
-//! A buffer that keeps the beginning and the end of a text and counts the characters between. Most of it is the end,
-//! where a command reports errors.
+//! A buffer that keeps the beginning and the end of a text, and counts the characters between them. The end gets more
+//! room, because commands report errors there.
 
 use std::collections::VecDeque;
 
-/// The head and tail of a text so far.
+/// The beginning and the end of a text that is still growing.
 #[derive(Default)]
 pub(crate) struct HeadTail {
-    /// The maximum lengths, in characters.
+    /// The maximum number of characters of the beginning, and of the end.
     max_head: usize,
     max_tail: usize,
     head: String,
@@ -16,7 +16,7 @@ pub(crate) struct HeadTail {
 }
 
 impl HeadTail {
-    /// Keeps at most `max` characters: a quarter of them from the beginning, the rest from the end.
+    /// Creates a buffer for at most `max` characters: a quarter of them from the beginning, the others from the end.
     pub(crate) fn new(max: usize) -> HeadTail {
         let max_head = max / 4;
         HeadTail { max_head, max_tail: max - max_head, ..HeadTail::default() }
@@ -38,7 +38,7 @@ impl HeadTail {
         }
     }
 
-    /// The text, with a note about the size and place of the gap.
+    /// Returns the text. A note replaces the missing characters, with their number and `where_it_is`.
     pub(crate) fn finish(self, where_it_is: &str) -> String {
         let mut text = self.head;
         if self.left_out > 0 {

@@ -1,36 +1,37 @@
-//! The rules of version control for ignored files: `.ignore`, `.gitignore`, `.git/info/exclude`, and the user's own.
+//! The rules for ignored files: `.ignore`, `.gitignore`, `.git/info/exclude`, and the user's own rules.
 //!
-//! A folder is not trusted, so its files are read here. The `ignore` crate opens any file of such a name and reads it
-//! to its end. So a link to `/dev/zero` would fill the memory, and a pipe would block. Only regular files count, and
-//! only below a total size.
+//! A folder is not trusted, so this module reads the files itself. The `ignore` crate opens any file of such a name and
+//! reads it to its end. A link to `/dev/zero` would fill the memory, and a pipe would block. Here only regular files
+//! count, and only up to a total size.
 
 use crate::regular_file::{self, Links};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
 
-/// The maximum total size of the files that apply in one folder. Real projects have fewer rules. Four times as many
-/// take seconds and half a gigabyte to compile.
+/// The maximum total size of the rules that apply in one folder. Real projects have less. Four times as much takes
+/// seconds and half a gigabyte of memory to compile.
 const MAX_BYTES: u64 = 256 << 10;
-/// The maximum size of the files that locate a repository.
+/// The maximum size of the files that name the folder of a repository.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
-/// The rules at the current place of a walk.
+/// The rules that apply at the current folder of a walk.
 pub(crate) struct IgnoreRules {
     users: Gitignore,
-    /// From the repository's root, or the start of the walk, down to the current folder.
+    /// The rules of the folders from the repository's root, or from the start of the walk, down to the current folder.
     folders: Vec<FolderRules>,
 }
 
 struct FolderRules {
     folder: PathBuf,
     bytes: u64,
-    /// From `.ignore`, `.gitignore` and `.git/info/exclude`. The first match counts.
+    /// The rules of `.ignore`, `.gitignore` and `.git/info/exclude`. The first match counts.
     kinds: [Gitignore; 3],
 }
 
 impl IgnoreRules {
-    /// The rules that folders above impose on a folder. Outside a repository they are unrelated and do not apply.
+    /// Returns the rules of the parent folders that apply in a folder. Outside a repository the parent folders have
+    /// none.
     pub(crate) fn above(folder: &Path) -> IgnoreRules {
         let (users, _) = GitignoreBuilder::new(folder).build_global();
         let mut rules = IgnoreRules { users, folders: Vec::new() };
@@ -63,7 +64,7 @@ impl IgnoreRules {
         self.users.matched(path, is_folder).is_ignore()
     }
 
-    /// Drops the rules of folders that a path is not below.
+    /// Removes the rules of folders that do not contain a path.
     fn leave(&mut self, path: &Path) {
         while self.folders.last().is_some_and(|last| !path.starts_with(&last.folder)) {
             self.folders.pop();
@@ -86,7 +87,7 @@ impl FolderRules {
     }
 }
 
-/// Invalid lines are skipped, as git does.
+/// Parses rules. Invalid lines are skipped, as git does.
 fn parse(folder: &Path, text: &[u8]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -96,8 +97,8 @@ fn parse(folder: &Path, text: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The file of the rules that a repository does not share. In a linked worktree `.git` is a file that names the
-/// repository.
+/// Returns the file with the rules that a repository does not share; `None` if it cannot be found. In a linked
+/// worktree, `.git` is a file that names the repository.
 fn exclude_file(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     if git.is_dir() {

@@ -1,25 +1,27 @@
-//! Streams the output of a running command, so that a person can read all of it. At most ten pieces a second are sent,
-//! and of a flood only the end of each. The result has the output for the model.
+//! Streams the output of a running command, so that a person can read it.
+//!
+//! At most ten pieces are sent per second. If output arrives faster, only the end of each piece is sent. The result has
+//! separate output for the model.
 
 use crate::event::AgentEvent;
 use crate::tool::ToolContext;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The shortest time between two pieces.
+/// The shortest time between two pieces of output.
 const INTERVAL: Duration = Duration::from_millis(100);
 const MAX_PIECE: usize = 64 << 10;
-/// A line that stands for text left out of a flood.
+/// The line that replaces text that was left out.
 const LEFT_OUT: &str = "\n…\n";
 
 pub(crate) struct LiveOutput<'a> {
     context: &'a ToolContext,
     call: &'a str,
-    /// The text not sent yet.
+    /// The output that was not sent yet.
     unsent: String,
-    /// Whether text before it was left out.
+    /// Whether output before `unsent` was left out.
     cut: bool,
-    /// The earliest time of the next piece.
+    /// The earliest time to send the next piece.
     due: Instant,
 }
 
@@ -28,13 +30,13 @@ impl<'a> LiveOutput<'a> {
         LiveOutput { context, call, unsent: String::new(), cut: false, due: Instant::now() }
     }
 
-    /// Takes output, and sends it if the last piece is old enough.
+    /// Adds output. Sends a piece if the previous one is old enough.
     pub(crate) fn push(&mut self, text: &str) {
         self.unsent.push_str(text);
         if self.unsent.len() > MAX_PIECE {
             let from = self.unsent.ceil_char_boundary(self.unsent.len() - MAX_PIECE);
             let line = self.unsent[from..].find('\n').map(|end| from + end + 1);
-            // A line longer than a piece is cut at any place.
+            // A line that is longer than a piece is cut at any character.
             self.unsent.drain(..line.filter(|line| *line < self.unsent.len()).unwrap_or(from));
             self.cut = true;
         }
@@ -43,12 +45,12 @@ impl<'a> LiveOutput<'a> {
         }
     }
 
-    /// Waits until the next piece is due; forever without pending text.
+    /// Waits until the next piece is due. Without unsent output it waits forever.
     pub(crate) async fn wait_until_due(&self) {
         if self.unsent.is_empty() { std::future::pending().await } else { tokio::time::sleep_until(self.due).await }
     }
 
-    /// Sends the pending text.
+    /// Sends the output that was not sent yet.
     pub(crate) fn tell(&mut self) {
         if self.unsent.is_empty() {
             return;

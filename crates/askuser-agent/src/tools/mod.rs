@@ -1,5 +1,7 @@
-//! The built-in tools, one file each, and their common parts: `confined_path` and `folder` control access,
-//! `file_change` applies changes, `process` runs commands, `walk` lists files.
+//! The built-in tools, one file each, and their common parts.
+//!
+//! `confined_path` and `folder` control access, `file_change` applies changes, `process` runs commands, and `walk`
+//! lists files.
 
 mod ask_user;
 mod bash;
@@ -44,17 +46,17 @@ pub use write::Write;
 use crate::tool::{Registry, ToolDefinition};
 use serde_json::{Value, json};
 
-/// All built-in tools.
+/// Returns a registry with all built-in tools.
 pub fn all() -> Registry {
     talking().with(Read).with(Glob).with(Grep).with(Edit).with(Write).with(Bash::default())
 }
 
-/// The tools that need no file system: asking, planning, subagents.
+/// Returns a registry with the tools that need no file system: asking, planning and subagents.
 pub fn talking() -> Registry {
     Registry::new().with(AskUserQuestion::default()).with(ExitPlanMode).with(Task)
 }
 
-/// The definition of a tool from its description file and the properties of its input.
+/// Creates the definition of a built-in tool from its description file and the properties of its input.
 fn built_in(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolDefinition {
     let schema = json!({"type": "object", "properties": properties, "required": required});
     ToolDefinition::new(name, description.trim_ascii_end(), schema)

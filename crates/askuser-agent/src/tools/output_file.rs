@@ -1,5 +1,5 @@
-//! The full text of a long output, in a file beside the session: bounded, and as private as the session. Read and Grep
-//! may access it; commands in the sandbox may not.
+//! Stores the full text of a long output in a file beside the session. The file has a maximum size and is as private as
+//! the session. Read and Grep may access it, but commands in the sandbox may not.
 
 use crate::regular_file;
 use crate::tool::ToolContext;
@@ -8,10 +8,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// The maximum size of one stored output in bytes.
+/// The maximum size of one stored output, in bytes.
 const MAX_BYTES: usize = 20 << 20;
 
-/// The folder of a session's outputs; `None` if the session has no file.
+/// Returns the folder of a session's outputs; `None` if the session has no file.
 pub(crate) fn folder(transcript: &Transcript) -> Option<PathBuf> {
     Some(transcript.path()?.with_extension("outputs"))
 }
@@ -19,9 +19,9 @@ pub(crate) fn folder(transcript: &Transcript) -> Option<PathBuf> {
 #[derive(Default)]
 pub(crate) struct OutputFile {
     folder: Option<PathBuf>,
-    /// The text not written yet.
+    /// The text that was not written yet.
     text: String,
-    /// The number of characters that need no file.
+    /// The maximum number of characters of an output that needs no file.
     short: usize,
     chars: usize,
     bytes: usize,
@@ -39,7 +39,7 @@ impl OutputFile {
         }
         self.chars += text.chars().count();
         self.text.push_str(text);
-        // If the file cannot be written, the command continues without it.
+        // If the file cannot be written, the command continues without a file.
         if self.chars > self.short && self.write().is_err() {
             (self.folder, self.file) = (None, None);
         }
@@ -61,7 +61,7 @@ impl OutputFile {
         self.file.as_mut().map_or(Ok(()), |(_, file)| file.write_all(text.as_bytes()))
     }
 
-    /// The file, if the output is long enough to have one.
+    /// Returns the path of the file; `None` if the output is too short to have one.
     pub(crate) fn finish(self) -> Option<PathBuf> {
         self.file.map(|(path, _)| path)
     }

@@ -1,10 +1,10 @@
-//! A shell command and all processes it starts, as one process group that can be stopped.
+//! A shell command and all processes that it starts, as one process group that can be stopped.
 //!
-//! It runs in its own session, so it cannot read the terminal: keys belong to the prompt. Dropping the [`ProcessGroup`]
-//! ends the whole group. With bubblewrap, the kernel ends all processes of the command with it and with the agent.
-//! Without it, a daemon that leaves the group survives.
+//! The group has its own session, so it cannot read the terminal, whose keys belong to the prompt. Dropping the
+//! [`ProcessGroup`] ends the whole group. With bubblewrap, the kernel ends all processes of the command when the
+//! command or the agent ends. Without bubblewrap, a daemon that leaves the group survives.
 //!
-//! process-wrap starts the session, or the job object on Windows. Its own stop waits for direct children only, cannot
+//! process-wrap starts the session, or the job object on Windows. Its own stop waits only for direct children, cannot
 //! see live orphans of the group, and kills only the shell on drop. So this module stops groups itself.
 
 use crate::sandbox::Wall;
@@ -20,13 +20,14 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdout;
 
-/// The variable set for every command, whose words are not a person's. `askuser answer` and `withdraw` refuse to run
-/// with it.
+/// The environment variable that is set for every command of the agent. `askuser answer` and `askuser withdraw` refuse
+/// to run with it, because the words of a command are not a person's.
 pub const STARTED_BY_AGENT: &str = "ASKUSER_STARTED_BY_AGENT";
 
-/// The time that a command may take to end after SIGTERM.
+/// The time for which a command may continue after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
-/// The same on drop, which blocks the thread.
+/// The time for which a command may continue after SIGTERM when its group is dropped. It is short, because the drop
+/// blocks the thread.
 const DROP_GRACE: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -35,16 +36,17 @@ pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
-    /// Whether bubblewrap is the leader. Its end ends the whole group.
+    /// Whether bubblewrap is the leader. The whole group ends with it.
     is_walled: bool,
-    /// Closing it makes a supervisor end the group. Inside bubblewrap the supervisor reports leftover processes through
-    /// it.
+    /// The connection to the supervisor; `None` if there is no supervisor. Closing the connection makes the supervisor
+    /// end the group. Inside bubblewrap, the supervisor reports leftover processes through it.
     lifeline: Option<Lifeline>,
 }
 
-/// The supervisor of a command inside bubblewrap. After the command it waits a moment for background processes and
-/// reports whether any are left. Then all of them end. The only other process in there is bubblewrap's own. Signals to
-/// stop go to the command.
+/// The script that supervises a command inside bubblewrap, where the only other process is bubblewrap's own.
+///
+/// After the command ends, the script waits a moment for background processes. It reports whether any are left, and all
+/// of them end with it. Signals to stop go to the command.
 const WATCHED: &str = r#"
 trap : TERM
 "$@" </dev/null
@@ -57,11 +59,11 @@ exit $status
 
 #[cfg(unix)]
 type Lifeline = std::os::unix::net::UnixStream;
-/// Without a supervisor.
+/// The replacement on systems without a supervisor.
 #[cfg(not(unix))]
 type Lifeline = std::convert::Infallible;
 
-/// Runs `text` in a shell without some variables. Standard output and standard error share a pipe.
+/// Runs `text` in a shell without the variables that hold keys. Standard output and standard error share a pipe.
 pub(crate) fn spawn_shell(
     text: &str,
     wall: Option<Wall>,
@@ -77,7 +79,7 @@ pub(crate) fn spawn_shell(
     let spawn = |words: Vec<OsString>| {
         let mut command = command(&words, text, context);
         command.command_mut().stdin(stdin).stdout(stdout).stderr(stderr);
-        // `command` holds the writing end, so the pipe stays open until it is dropped.
+        // `command` holds the writing end of the pipe until it is dropped here. Then the pipe ends with the processes.
         command.spawn()
     };
     let child = match wall {
@@ -91,14 +93,14 @@ pub(crate) fn spawn_shell(
     Ok((ProcessGroup { id: child.id(), child, finished: false, is_walled, lifeline }, output))
 }
 
-/// The command line that ends with `text`, in a new session.
+/// Returns a command with `words` and then `text` as arguments. It runs in a new session.
 fn command(words: &[OsString], text: &str, context: &ToolContext) -> CommandWrap {
     let mut command = CommandWrap::with_new(&words[0], |command| {
         command.args(&words[1..]);
         add_text(command, text);
         command
             .current_dir(&context.cwd)
-            // No person could answer a prompt or leave a pager.
+            // No person could answer a prompt of git, or leave a pager.
             .env(STARTED_BY_AGENT, "1")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat")
@@ -108,13 +110,13 @@ fn command(words: &[OsString], text: &str, context: &ToolContext) -> CommandWrap
     });
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessSession);
-    // The job ends with its handle, which the system closes if this process is killed.
+    // The job ends when its handle is closed. The system closes the handle if this process is killed.
     #[cfg(windows)]
     command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
     command
 }
 
-/// The two ends of a supervisor's standard input.
+/// Returns the standard input for a supervisor, and the other end of its connection.
 #[cfg(unix)]
 fn lifeline() -> io::Result<(Stdio, Option<Lifeline>)> {
     let (ours, its) = Lifeline::pair()?;
@@ -137,7 +139,7 @@ fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
     ChildStdout::from_std(std::os::windows::io::OwnedHandle::from(reader).into())
 }
 
-/// The shell that runs a command, and the options before the text of the command.
+/// Returns the shell that runs commands, with the options before the text of a command.
 fn shell() -> io::Result<Vec<OsString>> {
     let (other, options) = if cfg!(windows) { ("cmd", &["/D", "/S", "/C"][..]) } else { ("sh", &["-c"][..]) };
     let (shell, options) = match bash() {
@@ -152,7 +154,8 @@ fn add_text(command: &mut tokio::process::Command, text: &str) {
     command.arg(text);
 }
 
-/// `cmd` takes the text between the outermost quotes unchanged. It ignores the quoting rules of other programs.
+/// Adds the text of a command. `cmd` takes the text between the outermost quotes unchanged, so other quoting rules do
+/// not apply.
 #[cfg(windows)]
 fn add_text(command: &mut tokio::process::Command, text: &str) {
     let program = Path::new(command.as_std().get_program()).file_stem().map(|name| name.to_ascii_lowercase());
@@ -168,8 +171,8 @@ fn bash() -> Option<PathBuf> {
     programs::find("bash")
 }
 
-/// The shell of Git, which is often missing from `PATH`. The system's `bash` runs commands in WSL, where they do not
-/// end with their job.
+/// Returns the Bash of Git, which is often missing from `PATH`; `None` if there is none. The system's `bash` runs
+/// commands in WSL, where they do not end with their job.
 #[cfg(windows)]
 fn bash() -> Option<PathBuf> {
     let lower = |path: &std::ffi::OsStr| PathBuf::from(path.to_ascii_lowercase());
@@ -181,13 +184,13 @@ fn bash() -> Option<PathBuf> {
 }
 
 impl ProcessGroup {
-    /// Waits for the shell, but not for background processes.
+    /// Waits until the shell has exited. Background processes may continue.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.leader().wait().await
     }
 
-    /// The process that was started. process-wrap would also wait for others: adopted children of the group on Unix,
-    /// and the job on Windows.
+    /// Returns the process that was started. process-wrap would also wait for other processes: adopted children of the
+    /// group on Unix, and the job on Windows.
     fn leader(&mut self) -> &mut dyn ChildWrapper {
         self.child.inner_mut()
     }
@@ -199,7 +202,7 @@ impl ProcessGroup {
     }
 
     pub(crate) fn is_alive(&mut self) -> bool {
-        // The shell is a member of the group until it is waited for.
+        // The shell stays a member of the group until it is waited for.
         let leader_runs = matches!(self.leader().try_wait(), Ok(None));
         leader_runs || (!self.is_walled && self.has_members())
     }
@@ -213,7 +216,7 @@ impl ProcessGroup {
         self.mark_finished();
     }
 
-    /// Whether background processes were left, which have ended with it.
+    /// Whether the supervisor has reported background processes after the command. They have ended with the supervisor.
     pub(crate) fn has_left_processes(&mut self) -> bool {
         #[cfg(unix)]
         return self.lifeline.as_mut().is_some_and(|lifeline| matches!(io::Read::read(lifeline, &mut [0]), Ok(1)));
@@ -221,7 +224,7 @@ impl ProcessGroup {
         return false;
     }
 
-    /// No process is left, so the group id may be reused and must not be signalled again.
+    /// Records that the group has no processes. Its id may be reused, so it must not be signalled again.
     pub(crate) fn mark_finished(&mut self) {
         self.finished = true;
     }
@@ -245,15 +248,16 @@ impl ProcessGroup {
     }
 
     fn has_members(&self) -> bool {
-        // EPERM means that there is a process.
+        // The error EPERM means that a process exists.
         let no_process = Err(rustix::io::Errno::SRCH);
         let Some(pid) = self.pid() else { return false };
-        // Adopted children would stay zombies. The leader's status was read before.
+        // Adopted children would stay zombies. The status of the leader was read before.
         while let Ok(Some(_)) = rustix::process::waitpgid(pid, rustix::process::WaitOptions::NOHANG) {}
         rustix::process::test_kill_process_group(pid) != no_process && !has_only_zombies(pid.as_raw_nonzero().get())
     }
 
-    /// Signals the whole group. In a sandbox the leader is skipped, because its end would kill the others at once.
+    /// Sends a signal to the group. In a sandbox the leader gets no signal, because its end would kill the other
+    /// processes immediately.
     fn signal(&self, signal: rustix::process::Signal) {
         let Some(pid) = self.pid() else { return };
         if !self.is_walled {
@@ -276,16 +280,15 @@ impl ProcessGroup {
     }
 }
 
-/// Whether all processes of a group are zombies. Orphans may stay zombies in a container whose first process is no
-/// init.
+/// Whether all processes of a group are zombies. Orphans may stay zombies in a container without an init process.
 #[cfg(unix)]
 fn has_only_zombies(group: i32) -> bool {
     let mut members = members(group).peekable();
-    // /proc shows no member: it hides these processes.
+    // An empty list means that /proc hides these processes.
     members.peek().is_some() && members.all(|(_, state)| matches!(state, 'Z' | 'X'))
 }
 
-/// The processes of a group, with their states.
+/// Returns the ids of the processes of a group, with their states.
 #[cfg(unix)]
 fn members(group: i32) -> impl Iterator<Item = (i32, char)> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -293,7 +296,8 @@ fn members(group: i32) -> impl Iterator<Item = (i32, char)> {
     stats.filter_map(move |stat| member(&stat, group))
 }
 
-/// A process and its state, if it is in this group. Format: `pid (any name) state parent group …`.
+/// Parses a line of `/proc/PID/stat`. Returns the id and the state of the process; `None` if it is not in this group.
+/// The line has the format `pid (any name) state parent group …`.
 #[cfg(unix)]
 fn member(stat: &str, group: i32) -> Option<(i32, char)> {
     let id = stat.split_once(' ')?.0.parse().ok()?;
@@ -332,7 +336,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-// Windows has no such list of processes.
+// Windows has no list of processes in `/proc`.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -1,4 +1,5 @@
-//! Read: shows a file as numbered lines, a folder as a listing. Files are streamed, and memory is bounded.
+//! Read, the tool that shows a file as numbered lines, or the entries of a folder. Files are streamed, so memory use is
+//! limited.
 
 use super::blocking::{self, CancellableFile};
 use super::confined_path::{self, ConfinedPath};
@@ -14,7 +15,7 @@ use sha2::Sha256;
 use std::io::{self, BufRead, BufReader};
 use tokio_util::sync::CancellationToken;
 
-/// Reads a file or lists a folder.
+/// A tool that reads a file or lists a folder.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Read;
 
@@ -22,11 +23,11 @@ const NAME: &str = "Read";
 const MAX_LINES: u64 = 2_000;
 const MAX_CHARS: usize = 50_000;
 const MAX_ENTRIES: usize = 500;
-/// Longer lines are cut.
+/// The maximum number of characters that are shown of a line.
 const LINE_CHARS: usize = 2_000;
-/// The stored length of a line: enough to show that it is too long, in any script.
+/// The maximum number of bytes that are stored of a line. It suffices to show in any script that the line is too long.
 const LINE_BYTES: usize = 4 * LINE_CHARS + 4;
-/// The number of bytes beyond the page in which lines are still counted.
+/// The number of bytes after the page in which lines are still counted.
 const COUNTED_BYTES: u64 = 64 << 20;
 const BUFFER: usize = 64 << 10;
 
@@ -90,7 +91,7 @@ fn read(path: &ConfinedPath, range: LineRange, known: &SeenFiles, cancel: &Cance
             let reader = Digesting { reader: CancellableFile { file, cancel }, read: Sha256::default() };
             let mut reader = BufReader::with_capacity(BUFFER, reader);
             let page = read_page(&mut reader, &shown, metadata.len(), range);
-            // A file beyond the counted length is too long to be replaced as well.
+            // A file with uncounted bytes is not recorded as seen. It is too long for Write to replace it.
             let is_whole = reader.fill_buf().is_ok_and(<[u8]>::is_empty);
             page.map(|page| {
                 if !page.success || !is_whole {
@@ -142,22 +143,22 @@ fn read_page(reader: &mut impl BufRead, shown: &str, bytes: u64, range: LineRang
     Ok(page.into_result(shown))
 }
 
-/// The page being read, and the lines seen so far.
+/// The page that is being read, and the facts about the lines so far.
 #[derive(Default)]
 struct Page {
     range: LineRange,
     output: String,
     output_chars: usize,
-    /// The last line in the output.
+    /// The number of the last line in the output.
     last: u64,
-    /// Whether the page is full.
+    /// Whether the output has reached a limit.
     full: bool,
-    /// The number of lines read, and whether the file ended.
+    /// The number of lines that were read. `at_end` tells whether the file ended.
     line_count: u64,
     at_end: bool,
     lossy: bool,
     crlf: bool,
-    /// The beginning of the current line, and its length in bytes and characters.
+    /// The beginning of the current line. `line_bytes` and `line_chars` have its whole length.
     line: Vec<u8>,
     line_bytes: u64,
     line_chars: u64,
@@ -233,7 +234,7 @@ impl Page {
             self.full = true;
             return;
         }
-        // A truncated line may end inside a character, so only complete ones show whether it is UTF-8.
+        // A shortened line may end inside a character. So only complete lines show whether the file is UTF-8.
         self.lossy |= self.line.len() < LINE_BYTES && matches!(text, std::borrow::Cow::Owned(_));
         self.crlf |= is_crlf;
         self.output.push_str(&line);

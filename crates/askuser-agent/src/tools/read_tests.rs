@@ -128,7 +128,7 @@ async fn a_missing_file_is_an_error() {
     assert!(read(&test, json!({"path": "x/y"})).await.starts_with("x/y does not exist."));
 }
 
-// Windows has no such pipes.
+// Windows has no named pipes in folders.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_pipe_is_refused_and_does_not_hang() {
@@ -137,7 +137,7 @@ async fn a_pipe_is_refused_and_does_not_hang() {
     assert!(read(&test, json!({"path": "pipe"})).await.starts_with("pipe is a pipe, socket, device or link"));
 }
 
-// Windows has no such devices.
+// Windows has no device files.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_device_is_refused_even_where_it_is_allowed() {
@@ -147,7 +147,7 @@ async fn a_device_is_refused_even_where_it_is_allowed() {
     assert!(!result.success && result.output.starts_with("/dev/zero is a pipe, socket, device or link"));
 }
 
-// Windows lets only an administrator make links.
+// On Windows, only an administrator can create links.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_out_is_not_read() {
@@ -158,7 +158,8 @@ async fn a_link_out_is_not_read() {
 
 #[tokio::test]
 async fn a_huge_file_is_not_loaded_and_its_lines_are_counted_only_so_far() {
-    // Text as far as a binary file is told by, then a sparse 8 GB without a line end.
+    // The file begins with as much text as the check for binary files reads. A sparse part of 8 GB without a line end
+    // follows.
     let lines = BUFFER / 5 + 1;
     let test = TestFolder::new().with_file("huge", "line\n".repeat(lines));
     File::options().write(true).open(test.path("huge")).unwrap().set_len(8 << 30).unwrap();

@@ -1,5 +1,7 @@
-//! The content of each file as the model last read or wrote it. Write replaces no other content in any mode, so that a
-//! person's edits are not lost. Results record it for a resumed session.
+//! The content of each file as the model last read or wrote it.
+//!
+//! Write replaces no other content in any mode, so that a person's edits are not lost. The results of calls record the
+//! contents, so that a resumed session knows them.
 
 use super::confined_path::ConfinedPath;
 use super::file_change::Change;
@@ -14,22 +16,22 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A SHA-256 in hex.
+/// The SHA-256 of a file's content, in hexadecimal.
 type Content = String;
 
-/// A file as a result records it.
+/// The record of a file in the result of a call.
 #[derive(Deserialize)]
 struct Seen {
     path: PathBuf,
     sha256: Content,
 }
 
-/// The files of one conversation. Clones share them.
+/// The files that one conversation has seen. Clones refer to the same files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeenFiles(Arc<Mutex<HashMap<PathBuf, Content>>>);
 
 impl SeenFiles {
-    /// The files recorded in the results of a session.
+    /// Returns the files that are recorded in the results of a session.
     pub(crate) fn recorded<'a>(results: impl Iterator<Item = &'a ToolResult>) -> SeenFiles {
         let details = results.filter_map(|result| result.metadata.as_ref()?.details.as_ref());
         let seen = details.filter_map(|details| Seen::deserialize(&details["seen"]).ok());
@@ -44,8 +46,8 @@ impl SeenFiles {
         seen
     }
 
-    /// Records that the model has changed a file. A file unknown before stays unknown, since only a part was replaced.
-    /// Returns the record for the result.
+    /// Records that the model has changed a file. A file that was unknown before stays unknown if only a part was
+    /// replaced. Returns the record for the result.
     pub(crate) fn has_written(&self, change: &Change, replaces_all: bool) -> Value {
         let path = change.path.absolute();
         let knew = change.original.as_ref().is_none_or(|old| self.files().get(&path) == Some(&digest(&old.bytes)));
@@ -56,7 +58,10 @@ impl SeenFiles {
         }
     }
 
-    /// Refuses to replace a file whose current content the model does not know.
+    /// Checks that the model knows the current content of a file.
+    ///
+    /// # Errors
+    /// If the content is unknown. The result tells the model to read the file first.
     pub(crate) fn check(&self, path: &ConfinedPath, original: &Original) -> Result<(), ToolResult> {
         let fact = match self.files().get(&path.absolute()) {
             Some(known) if *known == digest(&original.bytes) => return Ok(()),
@@ -76,7 +81,7 @@ pub(crate) fn digest(bytes: &[u8]) -> Content {
     hex(&Sha256::digest(bytes))
 }
 
-/// Returns the hash of all content that a reader has read.
+/// A reader that hashes all content that passes through it.
 pub(crate) struct Digesting<R> {
     pub(crate) reader: R,
     pub(crate) read: Sha256,

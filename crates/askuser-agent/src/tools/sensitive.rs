@@ -1,5 +1,8 @@
-//! Files that need separate permission: hidden, executable, of version control, or instructing an agent. Each edit is
-//! asked for even in accept-edits mode. Commands that create or change instructing files are reported.
+//! Files that need separate permission: hidden files, executables, files of version control, and files that instruct an
+//! agent.
+//!
+//! Each edit of such a file needs permission even in accept-edits mode. Commands that create or change instructing
+//! files are reported.
 
 use super::confined_path::{ConfinedPath, resolve_links};
 use crate::tool::ToolContext;
@@ -7,7 +10,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Names and name endings of files that instruct agents. Some file systems ignore case.
+/// The names, or endings of names, of files that instruct agents. They are compared in lower case, because some file
+/// systems ignore case.
 const AGENTS_READ: &[&str] = &[
     "agents.md",
     "agents.override.md",
@@ -35,24 +39,24 @@ const AGENTS_READ: &[&str] = &[
     "knowledge.md",
     "firebender.json",
 ];
-/// Folders in which every file instructs an agent.
+/// The folders in which every file is an instruction to an agent.
 const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".kilo"];
-/// Folders of version control.
+/// The folders that belong to version control.
 const OF_VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
-/// Files that make git treat a folder as a repository, or redirect it to another one.
+/// The files that make git treat a folder as a repository, or redirect git to another one.
 const MAKE_REPOSITORIES: &[&str] = &["head", "commondir", "gitdir"];
-/// The parts of a nested repository that make git run programs or read other files.
+/// The parts of a repository that make git run programs or read other files.
 const READ_BY_GIT: &[&str] =
     &["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"];
 
-/// The maximum number of entries of a folder that are checked after a command, nearest first.
+/// The maximum number of a folder's entries that are checked after a command. The nearest entries are checked first.
 const MAX_ENTRIES: usize = 20_000;
 
 fn lower(name: &std::ffi::OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// The reason why a change of this file is asked for in accept-edits mode; `None` for an ordinary file.
+/// Returns the reason why a change of this file needs permission in accept-edits mode; `None` for an ordinary file.
 pub(crate) fn why_sensitive(path: &ConfinedPath, context: &ToolContext) -> Option<&'static str> {
     let real = path.absolute();
     if is_protected(&real, &context.protected) {
@@ -74,7 +78,7 @@ pub(crate) fn why_sensitive(path: &ConfinedPath, context: &ToolContext) -> Optio
     why_by_name(&path.root, &path.relative).or_else(other).or_else(by_links)
 }
 
-/// The reason why the name of a file sets it apart.
+/// Returns the reason why a change needs permission because of the file's name; `None` for an ordinary name.
 fn why_by_name(root: &Path, relative: &Path) -> Option<&'static str> {
     let names: Vec<String> = root.join(relative).iter().map(lower).collect();
     let name = names.last().map(String::as_str).unwrap_or_default();
@@ -90,7 +94,7 @@ fn why_by_name(root: &Path, relative: &Path) -> Option<&'static str> {
     }
 }
 
-/// The names of a file through links in a folder, relative to the folder.
+/// Returns the paths that links in a folder give to a file, relative to the folder.
 fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = MAX_ENTRIES;
@@ -113,7 +117,7 @@ fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether this resolved file is in a protected folder. Case is ignored.
+/// Whether a resolved file is in a protected folder. Case is ignored.
 pub(crate) fn is_protected(file: &Path, protected: &[PathBuf]) -> bool {
     let names = |path: &Path| -> Vec<String> { path.iter().map(lower).collect() };
     let file = names(file);
@@ -131,27 +135,27 @@ fn is_executable(file: &Path) -> bool {
     return file.symlink_metadata().is_ok_and(|metadata| {
         metadata.is_file() && std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
     });
-    // On other systems the name decides.
+    // On other systems, the ending of the name shows that a file is executable.
     #[cfg(not(unix))]
     return file.extension().is_some_and(|extension| {
         ["exe", "com", "bat", "cmd", "ps1"].iter().any(|known| extension.eq_ignore_ascii_case(known))
     });
 }
 
-/// Whether it is one of a repository's own files, such as a hook.
+/// Whether the file is part of a repository itself, such as a hook.
 fn is_in_bare_repository(path: &ConfinedPath) -> bool {
     let real = path.absolute();
     let mut folders = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&path.root));
     folders.any(is_repository)
 }
 
-/// Whether git would take a folder for a repository's own.
+/// Whether git would treat a folder as the internal folder of a repository.
 fn is_repository(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
     has("HEAD") && ["objects", "refs", "commondir"].into_iter().any(has)
 }
 
-/// The files of a folder that instruct git or an agent and have changed since then.
+/// Returns the files of a folder from which git or an agent takes instructions and that have changed since a time.
 pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = MAX_ENTRIES;
@@ -190,17 +194,17 @@ pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
     found
 }
 
-/// The role of a folder for its readers.
+/// The kind of a folder, which tells which of its files instruct git or an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
-    /// A repository's internal folder, of which some files instruct git.
+    /// A folder inside a repository, of which some files instruct git.
     Git,
-    /// A folder in which every file instructs.
+    /// A folder in which every file is an instruction.
     Instructions,
 }
 
-/// By the change time, which no program can set.
+/// Whether a file has changed since a time. The change time counts on Unix, because no program can set it.
 fn has_changed_since(metadata: &std::fs::Metadata, then: SystemTime) -> bool {
     #[cfg(unix)]
     {

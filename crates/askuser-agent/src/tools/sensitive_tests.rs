@@ -15,11 +15,11 @@ fn a_folder_that_only_looks_a_little_like_a_repository_is_none() {
     assert!(!is_asked_for(&["HEAD", "src/objects/x"]));
 }
 
-/// What is named after these files were made, beside files that were there before.
+/// Creates these files beside older ones. Returns the files that are then reported.
 fn named(made: &[&str]) -> Vec<String> {
     let test = TestFolder::new().with_file("AGENTS.md", "x").with_file(".git/HEAD", "x").with_file("src/a.rs", "x");
     let before = test.path("AGENTS.md").metadata().unwrap();
-    // Until the clock of the files has gone on.
+    // The loop waits until the clock of the file system has advanced.
     while !has_changed_since(&write_and_look(&test.path("clock")), changed(&before) + Duration::from_nanos(1)) {}
     let then = changed(&test.path("clock").metadata().unwrap());
     made.iter().for_each(|name| write(&test.path(name), "y"));
@@ -70,7 +70,7 @@ fn what_was_made_or_changed_and_instructs_is_named_and_nothing_else_is() {
     );
 }
 
-// Windows lets only an administrator make links.
+// On Windows, only an administrator can create links.
 #[cfg(unix)]
 #[test]
 fn a_file_that_a_link_leads_to_is_what_the_link_is() {

@@ -1,4 +1,5 @@
-//! Task: a subagent with a separate conversation. Its questions reach the same person and name their origin.
+//! Task, the tool that runs a subagent with a separate conversation. The subagent's questions reach the same person and
+//! name their origin.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -10,7 +11,7 @@ use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Hands a piece of work to a subagent.
+/// A tool that hands a piece of work to a subagent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Task;
 
@@ -23,7 +24,7 @@ struct Input<'a> {
 const NAME: &str = "Task";
 const MOST_CHARS: usize = 80;
 
-/// The result of a task that the person's message prevented.
+/// The result of a task that was cut off and does not continue, because the person has sent a message.
 const CUT_OFF: &str = "The session was cut off while this task was at work, and the user came back with a message: the task \
                        goes no further. What it has done stays done; look before you do it again.";
 
@@ -40,7 +41,8 @@ impl Tool for Task {
         )
     }
 
-    /// The tool itself changes no state. The calls of its agent need the usual permissions.
+    /// Returns [`Access::Read`], because the tool itself changes no state. The calls of its subagent need the usual
+    /// permissions.
     fn access(&self) -> Access {
         Access::Read
     }
@@ -49,7 +51,7 @@ impl Tool for Task {
         Box::pin(async move {
             let input = call.typed_input().and_then(|Input { description, prompt }| {
                 call.non_blank("description", description)?;
-                // It is shown with every question of the task.
+                // The length is limited, because the description is shown with every question of the task.
                 Ok((call.at_most("description", description, MOST_CHARS, "")?, call.non_blank("prompt", prompt)?))
             });
             let (description, prompt) = match input {
@@ -65,7 +67,7 @@ impl Tool for Task {
                 Ok(text) => ToolResult::ok(text),
                 Err(error) => ToolResult::error(format!("The task broke off: {}{}", error.message, answers())),
             };
-            // The subagent may have failed to report it.
+            // The text of the subagent may not mention these calls.
             for words in context.shared.halts_below(&call.id).filter_map(|(_, words)| words).filter(|_| result.success)
             {
                 result.output.push_str(&format!("\n\nNot answered or not allowed in this task: {words}"));
@@ -75,10 +77,10 @@ impl Tool for Task {
     }
 }
 
-/// A new conversation, or the interrupted one.
+/// Returns a subagent with a new conversation, or with the interrupted one.
 fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let parent = &context.shared;
-    // A subagent must not start subagents: their questions would be hard to follow.
+    // A subagent must not start other subagents, because their questions would be hard to follow.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, description, tools);
     let history = shared.transcript.history(&shared.tasks);
@@ -95,7 +97,7 @@ async fn work(
     context: &ToolContext,
 ) -> Result<Result<String, Failure>, Stop> {
     if child.history.stopped {
-        // The person stopped it, and the session was interrupted before the caller learned of it.
+        // The person stopped the subagent. The session was interrupted before its caller learned of it.
         return Err(Stop::Interrupted);
     }
     let finished = child.messages().last().map(Message::text);

@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-/// A temporary working folder, with a tool context for it.
+/// A temporary working folder with a context for tools.
 pub(crate) struct TestFolder {
     pub(crate) context: ToolContext,
-    /// The parent of the working folder, so that there is an outside.
+    /// The parent of the working folder. It makes paths outside the working folder possible.
     outer: TempDir,
     events: UnboundedReceiver<AgentEvent>,
 }
@@ -51,7 +51,7 @@ impl TestFolder {
         self.outer.path().canonicalize().unwrap().join(name)
     }
 
-    /// Creates a file that the model has read.
+    /// Creates a file and records that the model has read it.
     pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> TestFolder {
         let call = call(&super::Read, json!({"path": name}));
         if let Ok(path) = ConfinedPath::resolve(&call, name, &self.context) {
@@ -65,19 +65,19 @@ impl TestFolder {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The events since the last call.
+    /// Returns the events since the previous call.
     pub(crate) fn events(&mut self) -> Vec<AgentEvent> {
         std::iter::from_fn(|| self.events.try_recv().ok()).collect()
     }
 
-    /// Runs without permission.
+    /// Runs a tool without asking for permission.
     pub(crate) async fn run(&self, tool: &impl Tool, input: Value) -> ToolResult {
         self.try_run(tool, input).await.unwrap()
     }
 
     pub(crate) async fn try_run(&self, tool: &impl Tool, input: Value) -> Result<ToolResult, Stop> {
         let mut result = tool.run(&call(tool, input), &self.context).await?;
-        // Records of files would disturb every comparison.
+        // The records of seen files would disturb every comparison.
         if let Some(metadata) = &mut result.metadata {
             let seen = metadata.details.as_mut().and_then(|details| details.as_object_mut()?.remove("seen"));
             metadata.details.take_if(|details| seen.is_some() && *details == json!({}));
@@ -85,7 +85,7 @@ impl TestFolder {
         Ok(result)
     }
 
-    /// Marks this call as agreed to.
+    /// Sets the context as if the person had agreed to this call.
     pub(crate) fn agree(mut self, tool: &impl Tool, input: Value) -> TestFolder {
         self.context.agreed = self.consent(tool, input).unwrap().agreed;
         self

@@ -1,14 +1,15 @@
-//! Decodes a stream of bytes as text, piece by piece.
+//! Decodes a stream of bytes as text.
 
-/// Decodes UTF-8 that arrives in chunks; a character may be split between two.
+/// Decodes UTF-8 that arrives in chunks. A character may be split between two chunks.
 #[derive(Default)]
 pub(crate) struct Utf8Decoder {
-    /// The first bytes of an incomplete character.
+    /// The first bytes of a character whose end has not arrived yet.
     partial: Vec<u8>,
 }
 
 impl Utf8Decoder {
-    /// The text of a chunk. Invalid bytes become U+FFFD; the beginning of a character waits for its end.
+    /// Returns the text of a chunk. Invalid bytes become U+FFFD. The beginning of a character is kept for the next
+    /// chunk.
     pub(crate) fn decode(&mut self, chunk: &[u8]) -> String {
         self.partial.extend_from_slice(chunk);
         let bytes = self.partial.as_slice();
@@ -22,7 +23,7 @@ impl Utf8Decoder {
         text
     }
 
-    /// The replacement of an incomplete character at the end.
+    /// Ends the text. Returns U+FFFD if a character is incomplete, otherwise an empty text.
     pub(crate) fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.partial).is_empty() { "" } else { "\u{fffd}" }
     }

@@ -1,5 +1,5 @@
-//! Walks the files below a folder in path order. Ignored files, hidden files that the pattern does not name, and
-//! symbolic links are skipped.
+//! Walks the files below a folder in path order. Symbolic links and ignored files are skipped. So are hidden files that
+//! the pattern does not name.
 
 use super::ignore_rules::IgnoreRules;
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
@@ -8,16 +8,19 @@ use std::path::Path;
 use tokio_util::sync::CancellationToken;
 use walkdir::{DirEntry, WalkDir};
 
-/// A glob that is matched against paths relative to the searched folder.
+/// A glob for paths relative to the searched folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     matcher: GlobMatcher,
-    /// The hidden names in it, such as `.github`.
+    /// The hidden names in the pattern, such as `.github`.
     hidden: GlobSet,
 }
 
 impl Pattern {
-    /// Parses a glob; one without a slash matches file names at any depth.
+    /// Parses a glob. A glob without a slash matches file names at any depth.
+    ///
+    /// # Errors
+    /// Returns the reason why the glob is invalid.
     pub(crate) fn parse(text: &str) -> Result<Pattern, String> {
         let text = text.strip_prefix("./").unwrap_or(text);
         if text.trim().is_empty() {
@@ -37,7 +40,7 @@ impl Pattern {
         let glob = compile(&anchored).map_err(|error| format!("not a glob ({}), must be one", error.kind()))?;
         let mut hidden = GlobSetBuilder::new();
         for part in text.split('/').filter(|part| part.starts_with('.') || part.starts_with("{.")) {
-            // A fragment of an alternative that contains a slash is not a glob by itself.
+            // A part of an alternative with a slash is not a glob by itself, so it is skipped.
             if let Ok(name) = compile(part) {
                 hidden.add(name);
             }
@@ -46,15 +49,17 @@ impl Pattern {
     }
 }
 
-/// Calls `visit` with the relative path and entry of each file below `folder`, until it breaks or the token is
-/// cancelled. If `folder` is a file, it is visited itself.
+/// Visits each file below `folder`, until `visit` breaks or the token is cancelled. If `folder` is a file, only that
+/// file is visited.
+///
+/// `visit` gets the path relative to `folder`, and the entry.
 pub(crate) fn files(
     folder: &Path,
     pattern: Option<&Pattern>,
     cancel: &CancellationToken,
     mut visit: impl FnMut(&Path, &DirEntry) -> ControlFlow<()>,
 ) {
-    // With links resolved, so that its parents are the real ones.
+    // Links are resolved, so that the rules come from the real parent folders.
     let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut rules = IgnoreRules::above(folder);
     let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
@@ -83,7 +88,7 @@ pub(crate) fn files(
     }
 }
 
-/// Whether it is hidden and the pattern does not name it.
+/// Whether an entry is hidden and the pattern does not name it.
 fn is_left_out(entry: &DirEntry, pattern: Option<&Pattern>) -> bool {
     let name = entry.file_name();
     name.as_encoded_bytes().starts_with(b".") && !pattern.is_some_and(|pattern| pattern.hidden.is_match(name))

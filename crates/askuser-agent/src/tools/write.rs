@@ -1,4 +1,4 @@
-//! Write: creates a file, or replaces its whole content.
+//! Write, the tool that creates a file or replaces its whole content.
 
 use super::file_change::{self, Change};
 use super::s;
@@ -8,7 +8,7 @@ use askuser::Purpose;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Writes a file.
+/// A tool that writes a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Write;
 
@@ -58,7 +58,7 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
         return Err(ToolResult::ok(same).with_title(NAME, shown));
     }
     let shared = &context.shared;
-    // A person who has seen the diff decides, also after a resume.
+    // A person who has already seen the diff decides, also after a resume.
     if let Some(original) = &original
         && shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission).is_none()
     {

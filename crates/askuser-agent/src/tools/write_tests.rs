@@ -11,7 +11,7 @@ async fn write_file(test: &TestFolder, path: &str, content: &str) -> ToolResult 
     test.run(&Write, json!({"path": path, "content": content})).await
 }
 
-/// No temporary file is left anywhere.
+/// Returns the names of the files in a folder. They show that no temporary file was left.
 fn names(test: &TestFolder, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(test.path(folder)).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -32,7 +32,7 @@ async fn a_new_file_is_written_with_its_folders() {
     assert_eq!(names(&test, "src/deep"), ["main.rs"]);
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_file_is_replaced_and_keeps_its_mode() {
@@ -44,7 +44,7 @@ async fn a_file_is_replaced_and_keeps_its_mode() {
     assert_eq!(std::fs::metadata(test.path("run.sh")).unwrap().permissions().mode() & 0o7777, 0o751);
 }
 
-// Windows lets only an administrator make links.
+// On Windows, only an administrator can create links.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_link_inside_is_written_through() {
@@ -55,7 +55,7 @@ async fn a_link_inside_is_written_through() {
     assert!(test.path("link").is_symlink());
 }
 
-// Windows lets only an administrator make links.
+// On Windows, only an administrator can create links.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_dangling_link_inside_makes_the_file_it_names() {
@@ -65,7 +65,7 @@ async fn a_dangling_link_inside_makes_the_file_it_names() {
     assert_eq!(test.text("real"), "new");
 }
 
-// Windows lets only an administrator make links.
+// On Windows, only an administrator can create links.
 #[cfg(unix)]
 #[tokio::test]
 async fn nothing_is_written_outside() {
@@ -89,7 +89,7 @@ async fn what_is_not_a_file_is_not_replaced() {
     assert!(!write_file(&test, "folder/x/y", "x").await.success);
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_read_only_file_stays_as_it_is() {
@@ -196,7 +196,7 @@ async fn write_does_not_replace_what_the_person_saved_since_the_model_read_it() 
     assert_eq!(test.text("file"), "saved since");
     assert!(test.run(&Read, json!({"path": "file"})).await.success);
     assert!(write_file(&test, "file", "new").await.success);
-    // What it has written it knows; it does not know what a person makes of that.
+    // The model knows the content that it has written, but not a person's later changes.
     assert!(write_file(&test, "file", "newer").await.success);
     write(&test.path("file"), "theirs");
     assert!(!write_file(&test, "file", "newest").await.success);
@@ -210,7 +210,7 @@ async fn write_does_not_replace_a_file_that_the_model_has_never_read() {
     let refused = write_file(&test, "file", "new").await;
     assert!(refused.output.starts_with("file exists, and you have not read it in this session; nothing was written"));
     assert_eq!(test.text("file"), "theirs");
-    // An edit of one part tells nothing of the others.
+    // An edit of one part does not show the model the other parts.
     let edit = json!({"path": "file", "old_string": "the", "new_string": "THE"});
     assert!(test.run(&Edit, edit).await.success);
     assert!(!write_file(&test, "file", "new").await.success);
@@ -227,8 +227,8 @@ async fn an_edit_of_a_file_that_was_read_leaves_it_known() {
     assert!(write_file(&test, "file", "new").await.success);
 }
 
-/// An editor saves by renaming, again and again, while the agent writes: each save is either still there or was read by the agent
-/// before it was replaced.
+/// An editor saves repeatedly by renaming while the agent writes. Each save is still in place, or the agent read it
+/// before replacing it.
 #[tokio::test]
 #[cfg_attr(windows, ignore = "Windows refuses to rename what is open at that moment")]
 async fn of_100_saves_by_rename_none_is_lost() {
@@ -248,7 +248,7 @@ async fn of_100_saves_by_rename_none_is_lost() {
         let read = test.run(&Read, json!({"path": "file"})).await.output;
         let saved = test.text("file");
         match write_file(&test, "file", &format!("agent {replaced} {refused}")).await.success {
-            // What was replaced is what was read before.
+            // The replaced content is the content that was read before.
             true if saved.starts_with("save") => {
                 assert!(read.contains(&saved), "{saved} was replaced, but {read} was read");
                 replaced += 1;
@@ -271,7 +271,7 @@ async fn writing_does_not_hold_up_the_runtime() {
     let lock = file_change::change_lock();
     let tool = Write;
     let mut writing = Box::pin(test.run(&tool, json!({"path": "a", "content": "x"})));
-    // Another process changes a file: waiting for it must not block everything else.
+    // Another process is changing a file. Waiting for it must not block this thread.
     assert!(futures_util::FutureExt::now_or_never(&mut writing).is_none());
     drop(lock);
     assert!(writing.await.success);

@@ -1,4 +1,4 @@
-//! A conversation built from entries, and its next step.
+//! A conversation that is built from entries, and its next step.
 
 use super::{Entry, Halt, Verbatim};
 use crate::attachment::as_written;
@@ -10,58 +10,60 @@ use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A conversation and its open calls.
+/// A conversation with the state of its open calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct History {
     pub(crate) messages: Vec<Message>,
-    /// The results of the last message's calls, until all are there.
+    /// The results of the last message's calls, until every call has one.
     results: HashMap<String, ToolResult>,
-    /// The results that skip the later calls of that message.
+    /// The reasons to skip later calls of the last message, by the id of the call that is the reason.
     halts: HashMap<String, Halt>,
-    /// The calls of that message that asked or started.
+    /// The ids of the last message's calls that have asked or started.
     begun: HashSet<String>,
-    /// The ids of all calls so far, also from before a clearing. A reused id would return the earlier answer.
+    /// The ids of all calls in the session, including those before a clearing. A reused id would get the recorded
+    /// answer of the earlier call.
     ids: HashSet<String>,
     /// The person's messages that the model has not read yet.
     pub(crate) said: Vec<String>,
-    /// Messages that a stopped turn left unread, for the next turn.
+    /// The messages that a stopped turn left unread. The next turn reads them.
     pub(crate) left_unread: Vec<String>,
-    /// The number of times that a call had the same result since the person's last message, by a hash of both.
+    /// The number of times that a call had the same result since the person's last message. The key is a hash of call
+    /// and result.
     ended: HashMap<u64, u32>,
-    /// The hashes of the last message alone.
+    /// The hashes of calls and results in the last message.
     ended_here: HashSet<u64>,
-    /// The person's actions beside the conversation since their last message.
+    /// The person's actions since their last message, such as commands, as texts for the model.
     user_actions: Vec<String>,
-    /// Set when the person stopped the turn: only a new message continues it.
+    /// Whether the person stopped the turn. Only a new message of the person continues it.
     pub(crate) stopped: bool,
-    /// The summary in the first message, if there is one.
+    /// The summary in the first message; `None` if there is none.
     pub(crate) summary: Option<String>,
-    /// The texts that no summary replaces, from all replaced parts.
+    /// The texts that the model still reads although a summary has replaced their messages.
     pub(crate) verbatim: Vec<Verbatim>,
-    /// The maximum size in bytes of these texts, as the model reads them.
+    /// The maximum size in bytes of `verbatim`, as the model reads it.
     pub(crate) budget: usize,
-    /// The calls that the person refused.
+    /// The ids of the calls that the person refused.
     pub(crate) refused: HashSet<String>,
-    /// The provider's token count at the last response, if it counts.
+    /// The provider's token count at the last response; `None` if the provider does not count.
     counted: Option<u64>,
-    /// The size of the messages after that count.
+    /// The size in bytes of the messages after the provider's count.
     uncounted: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
-    /// The person's turn.
+    /// The person sends the next message.
     User,
-    /// The model's turn.
+    /// The model makes the next response.
     Model,
-    /// These calls have no result yet.
+    /// The calls that have no result yet.
     Calls(Vec<ToolCall>),
 }
 
-/// The result of a call that another event prevented.
+/// The two results for a call that another event has ended: one for a call that had begun, and one for any other.
 struct GivenUp {
     begun: &'static str,
-    /// The call had not started, or it only read.
+    /// The result for a call that had not begun or only read.
     no_effect: &'static str,
 }
 
@@ -70,7 +72,7 @@ const INTERRUPTED: GivenUp = GivenUp {
     no_effect: "The user interrupted before this had any effect: nothing was changed by it.",
 };
 
-/// The text added to the third identical result of a call.
+/// The text that is added to the third identical result of a call.
 const AGAIN: &str =
     "\n\n(The same call had the same result three times by now. Do something else, or ask the user what to do.)";
 
@@ -81,19 +83,19 @@ fn ending(call: &ToolCall, result: &ToolResult) -> u64 {
     hasher.finish()
 }
 
-/// The result of a call that the person stopped.
+/// Returns the result of a call that the person stopped.
 pub(crate) fn interrupted(has_begun: bool) -> ToolResult {
     ToolResult::without_end("interrupted", if has_begun { INTERRUPTED.begun } else { INTERRUPTED.no_effect })
 }
 
-/// It was interrupted and not resumed.
+/// The results for calls that were interrupted and not resumed.
 const CUT_OFF: GivenUp = GivenUp {
     begun: "This was cut off before it had finished.",
     no_effect: "This was cut off before it had any effect: nothing was changed by it.",
 };
 
 impl History {
-    /// Applies an entry.
+    /// Applies an entry to the conversation.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Said { text } => self.said.push(text.clone()),
@@ -125,7 +127,7 @@ impl History {
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
                 self.push(message);
                 let Usage { input_tokens, output_tokens } = usage;
-                // Some providers do not count.
+                // Some providers do not count tokens.
                 if *input_tokens > 0 {
                     self.counted = Some(input_tokens + output_tokens);
                     self.uncounted = 0;
@@ -166,20 +168,20 @@ impl History {
             return;
         };
         let ending = ending(call, result);
-        // Identical calls of one message count once, because the model had not read the first result.
+        // Identical calls of one message count once, because the model had not yet read the first result.
         if self.ended_here.insert(ending) {
             *self.ended.entry(ending).or_default() += 1;
         }
     }
 
-    /// Warns the model of a call about to return the same result for the third time.
+    /// Adds a warning to a result that the same call is about to return for the third time.
     pub(crate) fn mark_repetition(&self, call: &ToolCall, result: &mut ToolResult) {
         if self.ended.get(&ending(call, result)) == Some(&2) {
             result.output.push_str(AGAIN);
         }
     }
 
-    /// Removes one queued message of this text, which was read or withdrawn.
+    /// Removes one queued message with this text, because it was read or withdrawn.
     fn forget_unread(&mut self, text: &str) {
         let is_it = |unread: &String| as_written(text) == unread || text == unread;
         for unread in [&mut self.left_unread, &mut self.said] {
@@ -190,7 +192,7 @@ impl History {
         }
     }
 
-    /// Records that a call has asked or started, itself or through a subagent.
+    /// Records that a call or its subagent has asked or started.
     pub(crate) fn has_begun(&mut self, call: &str) {
         self.begun.insert(call.to_owned());
     }
@@ -209,23 +211,24 @@ impl History {
         }
     }
 
-    /// The reason why a call of the last message is skipped, if an earlier one halted the message.
+    /// Returns the reason to skip a call of the last message; `None` if it may run. An earlier call of the message has
+    /// given the reason.
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
     }
 
-    /// The approximate tokens of the next request. `overhead` is the part before the messages.
+    /// Returns the approximate number of tokens of the next request. `overhead` is the part before the messages.
     pub(crate) fn tokens(&self, overhead: impl FnOnce() -> u64) -> u64 {
         self.counted.unwrap_or_else(overhead) + context::estimate(self.uncounted)
     }
 
-    /// The estimate without the provider's count.
+    /// Returns the approximate number of tokens of the next request, without the provider's count.
     pub(crate) fn estimate(&self, overhead: u64) -> u64 {
         overhead + context::estimate(self.messages.iter().map(context::bytes).sum())
     }
 
-    /// A unique id for a call. Some providers omit ids or repeat them.
+    /// Returns a unique id for a call, similar to `wanted`. Some providers omit ids or repeat them.
     pub(crate) fn free_id(&self, wanted: &str, taken: &[Block]) -> String {
         let is_taken = |id: &str| {
             let mut now = taken.iter().filter_map(Block::as_call);
@@ -291,7 +294,7 @@ mod tests {
         assert_eq!((history.tokens(|| 50), history.estimate(50)), (1010, 50 + size(&history.messages)));
         history.apply(&user);
         assert_eq!(history.tokens(|| 50), 1010 + messages);
-        // Some providers do not count each time.
+        // Some providers do not report a count with each response.
         history.apply(&assistant(0));
         assert_eq!(history.tokens(|| 50), 1010 + size(&history.messages[2..]));
     }

@@ -1,4 +1,4 @@
-//! The questions in a transcript, by call, and their outcomes.
+//! The recorded questions of calls and their outcomes.
 
 use super::{Entry, Halt, Line};
 use askuser::permission::{MayPermit, Verdict, verdict};
@@ -8,7 +8,7 @@ use askuser::{Purpose, Request, Resolution, Status, reply, report};
 pub(crate) struct RecordedQuestion {
     /// The request that was asked.
     pub(crate) request: Request,
-    /// The outcome, if it fits the questions.
+    /// The outcome of the question; `None` if there is none, or if it does not fit the question.
     pub(crate) resolution: Option<Resolution>,
 }
 
@@ -30,7 +30,7 @@ impl RecordedQuestion {
         found
     }
 
-    /// The reason for a halt, if the outcome is neither an answer nor a permission.
+    /// Returns the reason to skip later calls; `None` if the outcome is an answer or a permission.
     pub(super) fn halt(&self, purpose: Purpose) -> Option<Halt> {
         let request = &self.request;
         let resolution = self.resolution.as_ref()?;
@@ -43,7 +43,8 @@ impl RecordedQuestion {
         }
     }
 
-    /// The outcome for a model that has not read the call's result. `None` for a plain permission.
+    /// Returns the outcome as text for a model that has not read the call's result; `None` if a permission was given,
+    /// or without an outcome.
     pub(super) fn words(&self, purpose: Purpose) -> Option<String> {
         let set = self.request.set();
         let resolution = self.resolution.as_ref()?;
@@ -53,13 +54,13 @@ impl RecordedQuestion {
         }
     }
 
-    /// Whether it is the same question about the same subject. Options may have been reworded since.
+    /// Whether a request asks the same question about the same subject. Its options may have been reworded.
     pub(crate) fn is_about(&self, request: &Request) -> bool {
         let asked = &self.request;
         let texts = |request: &Request| -> Vec<String> {
             request.set().questions().iter().map(|question| question.text_verbatim().to_owned()).collect()
         };
-        // The context of a plain question only says why it is asked.
+        // The context of a plain question only tells why it is asked, so the context need not be the same.
         let same_context = asked.context() == request.context() || request.key().purpose == Purpose::Question;
         same_context && texts(asked) == texts(request)
     }

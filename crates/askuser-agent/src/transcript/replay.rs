@@ -1,4 +1,4 @@
-//! Replays a session as events, for a front end that resumes it and for searches.
+//! Converts a session to events, for front ends that resume it and for searches.
 
 use super::{Entry, Line, Transcript, TranscriptError, entry, session_path};
 use crate::event::{AgentEvent, Failure, QuestionOutcome};
@@ -12,20 +12,24 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 impl Transcript {
-    /// The events since the conversation began, as of the opening of the transcript. They are complete texts, calls and
-    /// results, also of subagents, and the person's messages. A question is in the result of its call.
+    /// Returns the events of the current conversation, as of the opening of the transcript.
+    ///
+    /// The events are the person's messages, complete texts, calls and results, including those of subagents. A
+    /// question is part of its call's result.
     pub fn replay(&self) -> Vec<AgentEvent> {
         let inner = self.inner();
         let begin = inner.read_back.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
         replayed(&inner.read_back[begin..])
     }
 
-    /// The events of a whole session, read without a lock or a change. Invalid lines are left out.
+    /// Returns the events of a whole session. Reads the file without a lock and does not change it. Invalid lines are
+    /// left out.
     pub fn events(folder: &Path, id: &str) -> Result<Vec<AgentEvent>, TranscriptError> {
         lines(folder, id).map(|lines| replayed(&lines))
     }
 
-    /// The first line of a session that contains a text, in messages, responses and answers. Case is ignored.
+    /// Returns the first line with a text in the messages, responses and answers of a session; `None` if there is none.
+    /// Case is ignored.
     pub fn mention(folder: &Path, id: &str, text: &str) -> Option<String> {
         let wanted = text.to_lowercase();
         let texts = lines(folder, id).ok()?.into_iter().flat_map(|Line { entry, .. }| texts(entry));
@@ -35,7 +39,7 @@ impl Transcript {
     }
 }
 
-/// The events of these lines. A call without a result is left out: it has not run, or will run again.
+/// Returns the events of these lines. A call without a result is left out, because it has not run or will run again.
 fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
     let result_of = |line: &Line| match &line.entry {
         Entry::Result { id, .. } => Some((line.tasks.clone(), id.clone())),
@@ -65,7 +69,7 @@ fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
     replayed
 }
 
-/// A subagent's event, wrapped in an event of the call that started it.
+/// Wraps an event of a subagent in an event of the call that started the subagent. `None` if that call is unknown.
 fn wrapped(event: AgentEvent, tasks: &[String], descriptions: &HashMap<Vec<String>, String>) -> Option<AgentEvent> {
     (0..tasks.len()).rev().try_fold(event, |event, depth| {
         let description = descriptions.get(&tasks[..=depth])?.clone();
@@ -73,7 +77,7 @@ fn wrapped(event: AgentEvent, tasks: &[String], descriptions: &HashMap<Vec<Strin
     })
 }
 
-/// The lines of a session. Invalid lines are skipped.
+/// Reads the lines of a session. Invalid lines are skipped.
 fn lines(folder: &Path, id: &str) -> Result<Vec<Line>, TranscriptError> {
     let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
     let path = session_path(folder, id).ok_or_else(missing)?;
@@ -119,7 +123,7 @@ fn events(line: &Line, earlier: &[Line]) -> Vec<AgentEvent> {
     }
 }
 
-/// The event of an answered permission.
+/// Returns the event of an answered permission; `None` if its question is not recorded.
 fn permission_ended(tasks: &[String], call: &str, outcome: &Value, earlier: &[Line]) -> Option<AgentEvent> {
     let asked = |line: &Line| match &line.entry {
         Entry::Asked { id, purpose: Purpose::Permission, request } if id == call && line.tasks == tasks => {

@@ -1,4 +1,4 @@
-//! A question and each of its outcomes: what the model reads next.
+//! A question and each of its outcomes, as the model reads them.
 
 use crate::support::*;
 use askuser::store::Draft;
@@ -8,7 +8,7 @@ use serde_json::json;
 use std::io;
 use std::sync::Arc;
 
-/// One question, answered like this: what the model reads as the result of the call.
+/// Asks one question and replies to it. Returns the result of the call that the model reads.
 async fn result_of(reply: Reply) -> String {
     let (model, requests) = watched(calling([json!([ask("Which database?")])]));
     let person = Person::new([reply]);

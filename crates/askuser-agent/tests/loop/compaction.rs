@@ -1,5 +1,5 @@
-//! A conversation that fills the model's context goes on from a summary: nothing the person said or answered is lost with it,
-//! and nothing is asked or done again.
+//! A conversation that fills the model's context continues from a summary. No message or answer of the person is lost,
+//! and no question or action is repeated.
 
 use crate::support::{
     Log, Part, Person, Played, acts, ask, calls, collect, ends, finish, pick, registry, says, script, short, watched,
@@ -16,13 +16,14 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A model with a window that is really that small. What it does follows from the last message, so it can be killed.
+/// A model with a small context window. Its response follows from the last message alone, so the test can kill the
+/// agent.
 struct Small {
-    /// In tokens of three bytes.
+    /// The window in tokens of three bytes.
     window: usize,
-    /// Whether it says how much it takes before more is sent.
+    /// Whether the model states its window before a request exceeds it.
     tells: bool,
-    /// What the person has answered so far: the model has to read all of it, in every request.
+    /// The person's answers so far. The model must read all of them in every request.
     answers: Arc<Mutex<Vec<String>>>,
     counts: Mutex<Counts>,
 }
@@ -122,7 +123,7 @@ impl Model for Small {
     }
 }
 
-/// Answers in their own words, and remembers them.
+/// Answers in free text and records the answers.
 struct Talkative(Arc<Mutex<Vec<String>>>, Log);
 
 impl Asker for Talkative {
@@ -143,7 +144,7 @@ mod long {
     use askuser_agent::{Access, Running, Tool, ToolCall, ToolContext, ToolDefinition, ToolResult};
     use serde_json::json;
 
-    /// Returns much, as reading a file does.
+    /// A tool with a long result, like that of reading a file.
     pub(super) struct Long(pub(super) usize);
 
     impl Tool for Long {
@@ -190,12 +191,12 @@ async fn many_turns(tells: bool) -> Counts {
     };
     let mut current = agent(Transcript::create(folder.path(), Path::new("/")).unwrap());
     let id = current.transcript().id();
-    // Repeats itself, so that a failure does too.
+    // The sequence is the same in every run, so that a failure can be reproduced.
     let mut chance = 12_345_u64;
     let mut turn = 0;
     while turn < TURNS {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // About one turn in thirty ends early, anywhere.
+        // About one turn in thirty ends early, at any event.
         let patience = if (chance >> 33).is_multiple_of(30) { (chance >> 40) as usize % 12 } else { usize::MAX };
         let mut run = current.run(format!("turn {turn}"));
         let mut seen = 0;
@@ -228,7 +229,7 @@ async fn many_turns(tells: bool) -> Counts {
         assert_eq!(log.count(&asked), usize::from(turn % 25 == 0), "{asked}");
         assert!(log.count(&acted) <= usize::from(turn % 25 == 1), "{acted} twice");
     }
-    // A later session reads the same.
+    // A later session reads the same conversation.
     drop(current);
     let back = agent(Transcript::open(folder.path(), &id).unwrap());
     let conversation = whole(back.messages());
@@ -375,7 +376,7 @@ async fn a_summary_that_fails_is_not_tried_again_before_every_request() {
     assert_eq!(events.last().map(String::as_str), Some("done Two."));
 }
 
-/// Anthropic counts at the beginning and at the end, Gemini with every chunk; the last one counts.
+/// Anthropic reports usage at the beginning and at the end, and Gemini with every chunk. Only the last report counts.
 #[tokio::test]
 async fn the_usage_of_a_summary_is_counted_once() {
     let used = |input, output| Some(Ok(ModelEvent::Usage(Usage::new(input, output))));

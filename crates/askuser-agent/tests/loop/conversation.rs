@@ -1,4 +1,4 @@
-//! The handle and the owned stream that an app has of an agent.
+//! The handle and the owned stream of an agent in an app.
 
 use crate::support::*;
 use askuser_agent::{
@@ -143,7 +143,7 @@ async fn what_was_said_before_the_stream_is_polled_comes_before_what_was_cut_off
     assert!(matches!(&handle.messages()[3], Message::User { text } if text == "stop"));
 }
 
-/// Says something once a tool has begun, and collects what happens until the turn is over.
+/// Sends a message once a tool has begun. Returns the events until the turn is over.
 async fn say_at(handle: &AgentHandle, events: &mut AgentEvents, log: &Log, line: &str, words: &str) -> Vec<AgentEvent> {
     let mut seen = Vec::new();
     let mut said = false;
@@ -196,7 +196,7 @@ async fn what_is_said_to_the_models_last_words_is_still_heard_and_what_is_taken_
     handle.say("a").unwrap();
     handle.say("b").unwrap();
     assert_eq!(handle.take_back().as_deref(), Some("b"));
-    // Whether the turn is just over or not, it is heard.
+    // The message is read whether it arrives during the turn or after it.
     let mut heard = Vec::new();
     while heard.len() < 2 {
         match events.next().await.unwrap() {

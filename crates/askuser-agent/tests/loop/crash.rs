@@ -1,5 +1,5 @@
-//! A process may die at any byte, a run may be let go at any point: the session comes to the same end, no person is asked
-//! again what they have answered, and nothing acts twice.
+//! A process may die at any byte, and a run may be dropped at any point. The session still ends in the same way. No
+//! person is asked twice, and no tool acts twice.
 
 use crate::support::{Log, ask, last_words, name_of, script};
 use askuser::{Asker, Asking, Outcome, Request};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::task::yield_now;
 
-/// Text, looking, a question, a plan, acting with permission, two subagents that ask and act.
+/// Returns a script with text, reads, a question, a plan, permitted actions, and two subagents that ask and act.
 fn session() -> Script {
     let look = |at: &str| json!({"name": "Look", "input": {"at": at}});
     let act = |at: &str| json!({"name": "Act", "input": {"at": at}});
@@ -38,7 +38,7 @@ fn session() -> Script {
 
 const END: &str = "All is done.";
 
-/// Answers each question in its own way, and keeps count by key.
+/// Answers each question in a fixed way, and counts the questions by key.
 struct Someone(Log);
 
 impl Asker for Someone {
@@ -90,12 +90,12 @@ fn agent(log: &Log, mode: PermissionMode) -> Agent {
         .with_permissions(Permissions::new(mode))
 }
 
-/// In memory where there is such a folder: it is synced often.
+/// Creates a folder in memory if the system has one, because the test syncs often.
 fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// The beginning, or what comes after it; a new start says again that a plan comes first.
+/// Returns the agent at the start of the session or after it. A new session starts in plan mode.
 fn go_on(agent: Agent) -> Agent {
     match agent.messages() {
         [] => agent.with_permissions(Permissions::new(PermissionMode::Plan)),
@@ -107,7 +107,7 @@ fn start(agent: &mut Agent) -> Option<Run<'_>> {
     if agent.messages().is_empty() { Some(agent.run("go")) } else { agent.resume() }
 }
 
-/// To the end; nothing if it was there already.
+/// Runs the session to its end, unless it is there already.
 async fn finish(agent: &mut Agent) {
     if let Some(run) = start(agent) {
         let events: Vec<AgentEvent> = run.collect().await;
@@ -116,7 +116,7 @@ async fn finish(agent: &mut Agent) {
     assert_eq!(agent.messages().last().map(Message::text).as_deref(), Some(END));
 }
 
-/// A session without a crash: its file, its conversation, what happened.
+/// Runs a session without a crash. Returns its id, its file, its conversation and its log.
 async fn whole(folder: &Path) -> (String, Vec<u8>, Vec<Message>, Log) {
     let log = Log::default();
     let transcript = Transcript::create(folder, folder).unwrap();
@@ -127,7 +127,7 @@ async fn whole(folder: &Path) -> (String, Vec<u8>, Vec<Message>, Log) {
     (id, fs::read(path).unwrap(), agent.messages().to_vec(), log)
 }
 
-/// What a part of a file says has happened.
+/// The facts that a part of a session's file records.
 #[derive(Default)]
 struct Known {
     outcomes: Vec<String>,
@@ -220,7 +220,7 @@ async fn a_crash_at_any_line_loses_nothing_and_does_nothing_twice() {
     let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
     let ends = (first..=bytes.len()).filter(|end| {
         let line = bytes[..*end].iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        // The end of each line, and a few places within.
+        // The file is cut at the end of each line and at a few places inside each line.
         [0, 1, 40].contains(&(end - line)) || bytes.get(*end) == Some(&b'\n')
     });
     for end in ends {
@@ -245,7 +245,7 @@ async fn a_crash_at_any_line_loses_nothing_and_does_nothing_twice() {
     }
 }
 
-/// Polls a run this often.
+/// Polls a run `count` times. Returns its last event.
 async fn polls(run: &mut Run<'_>, count: usize) -> Option<AgentEvent> {
     let mut last = None;
     for _ in 0..count {
@@ -323,7 +323,7 @@ async fn crash_after_crash_after_crash_loses_nothing() {
             let transcript = Transcript::open(folder.path(), &id).unwrap();
             let mut agent = go_on(agent(&log, PermissionMode::Ask).with_transcript(transcript));
             let Some(mut run) = start(&mut agent) else { break };
-            // Always a little further, so that it ends.
+            // Each run gets one poll more than the previous one, so that the loop ends.
             if let Some(AgentEvent::Error { error }) = polls(&mut run, first + more).await {
                 panic!("{error:?}");
             }

@@ -1,4 +1,4 @@
-//! Events as JSON: the proposals' six with exactly their fields.
+//! Events as JSON. The six of the proposals have exactly the proposals' fields.
 
 use crate::support::*;
 use askuser::policy::{Headless, Policy};
@@ -93,7 +93,7 @@ fn act() -> Value {
     json!({"name": "Act", "input": {"at": "it"}})
 }
 
-/// The questions that ended, as they were told: id, purpose and outcome.
+/// Returns the questions that ended, each with its id, purpose and outcome.
 async fn ended(agent: &mut Agent) -> Vec<(Value, Value, Value)> {
     let told = told(agent).await.into_iter().filter(|event| event["type"] == "question_ended");
     told.map(|event| (event["id"].clone(), event["key"]["purpose"].clone(), event["outcome"].clone())).collect()
@@ -142,7 +142,7 @@ async fn a_question_that_could_not_be_asked_ends_as_well() {
     let [permission, question] = &ended(&mut agent).await[..] else { panic!("two questions") };
     assert_eq!((&permission.1, &permission.2), (&json!("permission"), &unavailable));
     assert_eq!(question, &(json!("call_2_1"), Value::Null, unavailable));
-    // What a policy settles is not asked, so that its end is all that is told of it.
+    // A question that a policy settles is not asked, so its ending is its only event.
     let fail = Chain::new(Policy { answers: None, headless: Some(Headless::Fail) }).with_person(Person::new([]));
     let mut agent = Agent::new(calls()).with_tools(registry(&Log::default())).with_asker(Arc::new(fail));
     let statuses: Vec<Value> =

@@ -1,4 +1,4 @@
-//! When the model fails: what is tried again, and what is void.
+//! Failures of the model: the retries, and the output that becomes void.
 
 use crate::support::*;
 use askuser_agent::{
@@ -233,7 +233,7 @@ async fn a_tool_that_panics_has_failed_and_the_turn_goes_on() {
     assert!(events.last().unwrap().starts_with("done"), "{events:?}");
 }
 
-/// A call that was cut off at the output limit.
+/// Returns a part with a tool call that the output limit truncated.
 fn cut_off(id: &str, written: &str) -> Part {
     Some(Ok(ModelEvent::TruncatedCall(ToolCall {
         id: id.into(),

@@ -1,5 +1,5 @@
-//! Killed again and again, with subagents, summaries and words that were sent meanwhile: nothing is done twice, nothing typed is
-//! lost.
+//! A process that is killed repeatedly, with subagents, summaries and messages sent meanwhile. No action is repeated,
+//! and no typed message is lost.
 
 use crate::support::{Log, registry};
 use askuser_agent::{
@@ -13,7 +13,8 @@ use std::path::Path;
 
 const KILLS: usize = 200;
 
-/// Acts on the last words, itself and through a subagent. What it does follows from the last message, so it can be killed.
+/// A model that acts on the last message, itself and through a subagent. Its response follows from the last message
+/// alone, so the test can kill the agent.
 struct Acting;
 
 impl Model for Acting {
@@ -68,7 +69,7 @@ async fn of_200_kills_none_does_anything_twice_or_loses_a_word() {
         for _ in 0..(chance >> 33) % 30 {
             let Some(event) = events.next().await else { break };
             summaries += usize::from(matches!(event, AgentEvent::Compacted { .. }));
-            // It is the person's turn: nothing more happens.
+            // The turn is over, so no further event follows.
             if matches!(event, AgentEvent::Done { .. }) {
                 break;
             }

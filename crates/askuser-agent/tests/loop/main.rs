@@ -1,4 +1,5 @@
-//! The loop, through its public face: a scripted model, tools that keep a log, and a person who answers from a list.
+//! Tests of the loop through the public API. They use a scripted model, tools that write a log, and a person who
+//! answers from a list.
 
 mod asking;
 mod compaction;

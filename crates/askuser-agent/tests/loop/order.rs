@@ -1,4 +1,4 @@
-//! What runs when: whatever asks or acts runs alone and in its turn, what only looks runs beside its like.
+//! The order of calls. Calls that ask or act run alone and in their turn. Calls that only read run concurrently.
 
 use crate::support::*;
 use askuser_agent::{Agent, PermissionMode, Permissions};

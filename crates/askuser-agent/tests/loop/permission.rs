@@ -1,4 +1,4 @@
-//! Permission is asked for like anything else, and nothing but a yes is one.
+//! Permission is asked for like any other question, and only a yes gives it.
 
 use crate::support::*;
 use askuser::policy::{Answers, Headless, Policy};
@@ -16,12 +16,14 @@ fn act() -> Value {
     json!([{"name": "Act", "input": {"at": "it"}}])
 }
 
-/// One call that acts, answered like this: whether it ran, and what the model reads.
+/// Runs one call that acts, with this reply to its permission. Returns whether the call ran, and the result that the
+/// model reads.
 async fn after(reply: Reply) -> (bool, String) {
     answered_by([reply]).await
 }
 
-/// The same with each reply to the same permission.
+/// Runs one call that acts, with these replies to the same permission. Returns whether the call ran, and the result
+/// that the model reads.
 async fn answered_by<const N: usize>(replies: [Reply; N]) -> (bool, String) {
     let log = Log::default();
     let (model, requests) = watched(calling([act()]));
@@ -31,7 +33,7 @@ async fn answered_by<const N: usize>(replies: [Reply; N]) -> (bool, String) {
     (log.count("end Act it") == 1, requests.last_result().0)
 }
 
-/// What stands beside the first option: why it is asked.
+/// Returns the description of the first option, which tells why permission is asked for.
 pub(crate) fn why(request: &askuser::Request) -> String {
     request.set().questions()[0].options()[0].description().to_owned()
 }
@@ -116,7 +118,7 @@ async fn what_a_surface_hands_over_as_a_files_word_permits_nothing() {
     }
 }
 
-/// Another process with the agent's token settles its question.
+/// Returns a reply as if another process with the agent's token had settled the question.
 fn settled(label: &'static str) -> Reply {
     let reply = pick(label);
     Box::new(move |request| {
@@ -314,7 +316,7 @@ async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_t
     assert_eq!((person.asked().len(), log.count("end Act it")), (1, 1));
 }
 
-/// Calls of Bash with these commands, one message each.
+/// Returns a script that runs these commands with Bash, one per message.
 pub(crate) fn commands<const N: usize>(commands: [&str; N]) -> askuser_agent::Script {
     calling(commands.map(|command| json!([{"name": "Bash", "input": {"command": command}}])))
 }
@@ -333,7 +335,7 @@ async fn an_exact_command_with_a_star_does_not_become_a_prefix() {
 
 // ---- answers written beforehand ----
 
-/// A person behind these answers, which may permit.
+/// Returns an asker with these prepared answers, which may permit, in front of a person.
 fn behind(answers: Value, person: Arc<Person>) -> Arc<dyn Asker> {
     let answers = Some(Answers::parse(&answers).unwrap().permitting());
     Arc::new(Chain::new(Policy { answers, headless: None }).with_person(person))

@@ -1,4 +1,4 @@
-//! Plan mode: nothing acts until the person approves a plan.
+//! Plan mode: no tool acts until the person approves a plan.
 
 use crate::support::*;
 use askuser::Outcome;
@@ -50,7 +50,8 @@ async fn a_question_is_asked_in_plan_mode() {
     assert_eq!(person.asked().len(), 1);
 }
 
-/// A plan, answered like this: the mode afterwards, the mode events, and what the model reads.
+/// Presents a plan and replies to it. Returns the mode afterwards, the mode events, and the result that the model
+/// reads.
 async fn after(reply: Reply) -> (PermissionMode, Vec<String>, String) {
     let log = Log::default();
     let (model, requests) = watched(calling([plan()]));

@@ -1,4 +1,4 @@
-//! The record: what is read back, and what happens when it cannot be written.
+//! The transcript: what a session reads back from it, and the errors of writing it.
 
 use crate::support::*;
 use askuser_agent::{Agent, Message, PermissionMode, Permissions, Transcript, TranscriptError, tools};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::tempdir;
 
-/// Cuts a session's file off after the first line that fits.
+/// Cuts off a session's file after the first line that fits.
 fn cut_after(folder: &Path, id: &str, fits: impl Fn(&Value) -> bool) {
     let path = folder.join(format!("{id}.jsonl"));
     let text = fs::read_to_string(&path).unwrap();
@@ -16,7 +16,7 @@ fn cut_after(folder: &Path, id: &str, fits: impl Fn(&Value) -> bool) {
     fs::write(path, kept).unwrap();
 }
 
-/// Runs a session to its end and returns its name.
+/// Runs a session to its end. Returns its id.
 async fn run_once(folder: &Path, make: impl FnOnce() -> Agent) -> String {
     let transcript = Transcript::create(folder, folder).unwrap();
     let id = transcript.id();
@@ -119,12 +119,12 @@ async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
     let folder = tempdir().unwrap();
     let sessions = folder.path().join("sessions");
     let is_missing = |id: &str| matches!(Transcript::open(&sessions, id), Err(TranscriptError::Missing { .. }));
-    // Each of these would be found if it were taken for a path.
+    // Each of these files would be found if its id were used as a path.
     let transcript = Transcript::create(&sessions, folder.path()).unwrap();
     let name = transcript.id();
     let path = transcript.path().unwrap();
     drop(transcript);
-    // On Windows one of the names is a path into the second.
+    // On Windows, one of the names is a path into the second folder.
     for inner in ["inner", "a"] {
         fs::create_dir(sessions.join(inner)).unwrap();
     }
@@ -156,7 +156,7 @@ async fn plan_mode_survives_a_crash_in_whichever_order_the_agent_is_built() {
     }
 }
 
-/// The modes that a session's file says, in order.
+/// Returns the modes in a session's file, in order.
 fn modes(folder: &Path, id: &str) -> Vec<Value> {
     let text = fs::read_to_string(folder.join(format!("{id}.jsonl"))).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -187,7 +187,7 @@ async fn the_mode_of_the_user_who_returns_counts_and_is_written_down() {
             .with_transcript(transcript);
         assert_eq!(agent.mode(), given, "{had:?} {given:?}");
         finish(&mut agent, "go").await;
-        // Without a person to ask, only the mode that allows everything acts.
+        // Without a person to ask, tools act only in the mode that allows all calls.
         assert_eq!(log.count("end Act it"), usize::from(given == PermissionMode::Allow), "{had:?} {given:?}");
         assert_eq!(agent.mode(), given, "{had:?} {given:?}");
         drop(agent);
@@ -359,7 +359,7 @@ async fn what_had_begun_to_act_is_not_said_to_be_refused_by_plan_mode() {
     assert_eq!(log.count("begin Act it"), 1);
 }
 
-/// A file that can be filled up at will: a sealed one in memory does not grow any more.
+/// A file that a test can make full: a sealed file in memory cannot grow.
 #[cfg(target_os = "linux")]
 mod full {
     use super::*;
@@ -402,7 +402,7 @@ mod full {
         assert_eq!((requests.all(), agent.messages()), (vec![], &[][..]));
     }
 
-    /// Fills the file up when it is asked for a question.
+    /// An asker that makes the file full when it gets a question.
     struct Filling(Arc<File>);
 
     impl askuser_agent::Tool for Filling {

@@ -1,4 +1,4 @@
-//! A call that repeats itself with the same result: the model reads a hint, and the turn continues.
+//! A call that repeats with the same result. The model reads a hint, and the turn continues.
 
 use crate::support::{Log, Part, Person, Played, calls, collect, finish, last_words, registry, says, watched};
 use askuser_agent::{Agent, Message};

@@ -1,5 +1,5 @@
-//! Commands inside the wall, and what it takes to leave it. With bubblewrap as it is: where that does not work, these tests skip
-//! themselves, and fail where `CI` is set.
+//! Commands inside the sandbox, and the permissions to leave it. The tests use the installed bubblewrap. Without a
+//! working one they skip themselves, but fail if `CI` is set.
 
 use crate::permission::{Kept, commands, why};
 use crate::support::*;
@@ -12,15 +12,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A folder to work in, and something beside it that a command should not get at.
+/// A working folder, and files beside it that commands must not reach.
 struct Place {
     outer: tempfile::TempDir,
 }
 
 impl Place {
-    /// `None` where there is no sandbox.
+    /// Returns `None` if this machine has no sandbox.
     fn new() -> Option<Place> {
-        // Not in `/tmp`, of which commands have one of their own.
+        // The folder is not in `/tmp`, because commands have a private `/tmp`.
         let outer = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         ["work", "state", "other"].iter().for_each(|name| std::fs::create_dir(outer.path().join(name)).unwrap());
         std::fs::write(outer.path().join("state/kept"), "the secret").unwrap();
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// What a call of Bash gives the model, in this mode, with this person.
+/// Calls Bash in this mode with this person. Returns the result that the model reads.
 async fn result(place: &Place, mode: PermissionMode, person: &Arc<Person>, input: Value) -> String {
     let (model, requests) = watched(calling([json!([{"name": "Bash", "input": input}])]));
     finish(&mut place.agent(model, mode, person), "go").await;
@@ -268,7 +268,7 @@ async fn what_a_command_leaves_behind_ends_with_it_in_whatever_session_it_is() {
         let command = format!("{held} {left} exit 3");
         let read = result(&place, PermissionMode::Sandbox, &Person::new([]), bash(&command)).await;
         assert_eq!(read, "Exit code 3\nIts background processes were stopped.", "{left}");
-        // Held as long as any of its processes lives.
+        // A process that survived would still hold the lock.
         std::fs::File::open(place.path("work/lock")).unwrap().lock().unwrap();
     }
     let read = result(&place, PermissionMode::Sandbox, &Person::new([]), bash("exit 3")).await;
@@ -303,7 +303,7 @@ async fn a_command_cannot_change_git_nor_commit_inside() {
 #[tokio::test]
 async fn commands_that_run_at_once_get_no_descriptor_of_each_other() {
     let Some(place) = Place::new() else { return };
-    // What a descriptor of a folder outside would lead to.
+    // The command tries to reach files through inherited descriptors of folders outside.
     let command = "for i in 1 2 3 4; do cat /proc/self/fd/*/../state/kept; ls -d /proc/self/fd/*/; done 2>/dev/null";
     let call = |i: usize| json!([{"name": "Bash", "input": bash(&format!("{command}; true {i}"))}]);
     let run = || async {

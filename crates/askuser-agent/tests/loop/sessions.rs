@@ -1,4 +1,4 @@
-//! The sessions of a folder: how they are found and listed, what is told of them, and what still waits in them.
+//! The sessions of a folder: finding and listing them, their contents, and their open questions.
 
 use crate::support::*;
 use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::tempdir;
 
-/// Writes a session of these lines, after its first one.
+/// Writes a session with these lines after its first line.
 fn write_session(folder: &Path, id: &str, lines: &[Value]) -> PathBuf {
     let path = folder.join(format!("{id}.jsonl"));
     let first = json!({"type": "session", "id": id, "cwd": "/work", "version": "0"});
@@ -54,7 +54,7 @@ fn sessions_are_listed_with_the_first_words_and_the_last_one_first() {
         Session { id: id.into(), cwd: "/work".into(), opening: opening.into(), changed }
     };
     let expected = [session("b", "newest", 9), session("d", "", 5), session("c", "as old", 5), session("a", "old", 1)];
-    // None of these is a session.
+    // The following files are not sessions.
     fs::copy(folder.path().join("a.jsonl"), folder.path().join("a.damaged-1")).unwrap();
     fs::write(folder.path().join("empty.jsonl"), "").unwrap();
     fs::write(folder.path().join("other.jsonl"), format!("{}\n", json!({"at": 1, "type": "user", "text": "x"})))
@@ -85,7 +85,7 @@ fn a_new_session_says_when_it_began_and_its_name_sorts_by_that() {
     assert_eq!(transcript.cwd(), folder.path());
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn what_stands_in_a_session_is_nobody_elses_business() {
@@ -180,7 +180,7 @@ fn a_session_is_found_by_what_was_said_and_answered_in_it_and_by_nothing_else() 
     assert_eq!(Transcript::mention(folder.path(), "b", "line"), None);
 }
 
-/// The entry of a question that was asked for a call of this chain: the tasks, then `CALL` or `CALL:permission`.
+/// Returns the entry of an asked question. `chain` has the tasks and then `CALL` or `CALL:permission`.
 fn asked(chain: &[&str]) -> Value {
     let (call, tasks) = chain.split_last().unwrap();
     let (id, purpose) = match call.strip_suffix(":permission") {
@@ -193,7 +193,7 @@ fn asked(chain: &[&str]) -> Value {
     json!({"type": "asked", "id": id, "purpose": purpose, "request": request, "task": tasks})
 }
 
-/// What waits in a session of these lines, as `TASK/CALL:purpose`.
+/// Returns the open questions of a session with these lines, as `TASK/CALL:purpose`.
 fn pending(lines: &[Value]) -> Vec<String> {
     let folder = tempdir().unwrap();
     write_session(folder.path(), "a", lines);
@@ -213,7 +213,7 @@ fn a_question_waits_until_it_has_an_outcome_or_its_call_is_over() {
     let both = [asked(&["1"]), asked(&["2", "1"]), asked(&["1:permission"])];
     let after = |lines: &[Value]| pending(&[&both, lines].concat());
     assert_eq!(after(&[]), ["1", "2/1", "1:permission"]);
-    // Asked again after a crash, it waits once.
+    // A question that is asked again after a crash is listed once.
     assert_eq!(after(&both), ["1", "2/1", "1:permission"]);
     assert_eq!(after(&[outcome("1")]), ["2/1", "1:permission"]);
     assert_eq!(after(&[in_task("2", outcome("1"))]), ["1", "1:permission"]);
@@ -263,7 +263,7 @@ async fn a_subagent_that_only_looked_is_not_reported_as_cut_off_half_way() {
     }
 }
 
-/// A provider's model that says a word.
+/// A model of a provider that responds with one word.
 struct Provided(&'static str);
 
 impl Model for Provided {

@@ -1,5 +1,5 @@
-//! What a person did not agree to does not happen: nothing runs on the strength of a question that was not answered, or
-//! behind a permission that was not given.
+//! Calls without the person's agreement do not run: neither after an unanswered question nor after a refused
+//! permission.
 
 use crate::support::*;
 use askuser::{AskError, Asker, Asking, Outcome, Request, Resolution, Via};
@@ -23,7 +23,8 @@ fn act(at: &str) -> Value {
     json!({"name": "Act", "input": {"at": at}})
 }
 
-/// What happens beside this question, answered like this, where everything is allowed: the log, and what the model reads.
+/// Runs calls beside a question in a mode that allows all calls, with this reply. Returns the log and the results that
+/// the model reads.
 async fn beside(reply: Reply) -> (Vec<String>, Vec<(String, String, bool)>) {
     let log = Log::default();
     let (model, requests) = watched(calling([json!([look("a"), ask("Which?"), act("b"), look("c")])]));
@@ -134,7 +135,7 @@ async fn the_next_message_runs_again() {
     assert_eq!(log.lines(), ["begin Act c", "end Act c"]);
 }
 
-/// The first lines of a session's file, up to and with the one that fits.
+/// Cuts off a session's file after the first line that fits.
 fn cut_after(path: &Path, fits: impl Fn(&Value) -> bool) {
     let text = fs::read_to_string(path).unwrap();
     let last = text.lines().position(|line| fits(&serde_json::from_str(line).unwrap())).expect("no such line");
@@ -178,7 +179,7 @@ fn task(name: &str) -> Value {
     json!({"name": "Task", "input": {"description": name, "prompt": "go"}})
 }
 
-/// The outer message, and the one message of calls of each task.
+/// Returns a script with the calls of the main agent, and one message of calls for each task.
 fn with_tasks<const N: usize>(outer: Value, tasks: [(&str, Value); N]) -> askuser_agent::Script {
     let turns = |calls: Value| json!([{"calls": calls}, {"text": "reported"}]);
     let tasks: serde_json::Map<String, Value> =
@@ -288,7 +289,7 @@ async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_be
             drop(first);
             cut_after(&path, |line| line["type"] == last);
             let transcript = Transcript::open(folder.path(), &id).unwrap();
-            // The user who comes back allows everything: only the no holds it back.
+            // The returning user allows all calls, so only the refusal prevents the call.
             let mut second = agent(calls(), &log, Person::new([]), PermissionMode::Allow).with_transcript(transcript);
             assert_eq!(last_words(&collect(second.resume().unwrap()).await), "done");
             assert_eq!(log.lines(), Vec::<String>::new(), "cut after the {last} of {call}");
@@ -300,8 +301,9 @@ async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_be
 
 const CAME_BACK: &str = "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
 
-/// A session that was cut off after a line, and whose person comes back to say "stop", allowing everything: what happened
-/// then, and what the model reads of the calls that were cut off.
+/// Cuts off a session after a line. The person then resumes it with the message "stop" and allows all calls.
+///
+/// Returns the log since then, and the results of the calls that were cut off.
 async fn come_back(model: impl Fn() -> askuser_agent::Script, last: &str, person: Arc<Person>) -> (Log, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let log = Log::default();
@@ -365,7 +367,7 @@ async fn a_task_goes_no_further_before_the_message_of_the_user_who_returns() {
 
 // ---- an outcome that belongs to another question ----
 
-/// Gives the answer to the first question it is asked again and again.
+/// Repeats its answer to the first question for all later questions.
 #[derive(Default)]
 struct Repeating(Mutex<Option<Resolution>>);
 
@@ -384,7 +386,8 @@ impl Asker for Repeating {
 #[tokio::test]
 async fn the_permission_for_one_call_does_not_run_another() {
     let log = Log::default();
-    // The surface repeats its answer, which is checked against the questions.
+    // The surface repeats an answer to another question. The answer is checked against the question, so it does not
+    // count.
     let other = json!({"name": "Write", "input": {"path": "a.txt", "content": "a"}});
     let (model, requests) = watched(calling([json!([act("ls")]), json!([other])]));
     let folder = tempfile::tempdir().unwrap();
@@ -407,7 +410,9 @@ async fn the_answer_to_one_question_does_not_answer_another() {
     assert_eq!((results[1].1.as_str(), log.lines()), (NOT_ANSWERED, Vec::new()));
 }
 
-/// A session that ends with the outcome of this call's question, which is then written over.
+/// Runs a session up to the outcome of this call's question, and changes the recorded outcome. Then resumes it.
+///
+/// Returns the person, the log and the result that the model reads.
 async fn with_recorded_outcome(call: Value, forge: impl Fn(&mut Value)) -> (Arc<Person>, Log, String) {
     let folder = tempfile::tempdir().unwrap();
     let log = Log::default();

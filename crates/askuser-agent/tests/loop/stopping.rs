@@ -1,4 +1,4 @@
-//! Stopping a turn in good order, and letting go of one.
+//! Stopping a turn in good order, and dropping a running turn.
 
 use crate::support::*;
 use askuser_agent::{Agent, AgentEvent, Block, Message, PermissionMode, Permissions, Transcript, tools};
@@ -216,7 +216,7 @@ async fn calls_that_never_began_are_not_reported_as_interrupted_half_way() {
     let act = |at: &str| json!({"name": "Act", "input": {"at": at, "forever": true}});
     let task = json!({"name": "Task", "input": {"description": "audit", "prompt": "Do it"}});
     let calls = json!([task, act("never")]);
-    // The subagent has calls of the same names.
+    // The calls of the subagent have the same ids.
     let look = json!({"name": "Look", "input": {}});
     let script = json!({
         "turns": [{ "calls": calls }, {"text": "done"}],

@@ -1,4 +1,4 @@
-//! Subagents: their questions reach the same person, who sees where they come from.
+//! Subagents: their questions reach the same person, who sees where the questions come from.
 
 use crate::support::*;
 use askuser_agent::{Agent, FailureKind, Message, PermissionMode, Permissions, Transcript};
@@ -112,7 +112,7 @@ async fn a_subagent_that_fails_is_an_error_the_model_reads() {
 #[tokio::test]
 async fn answers_in_a_subagent_that_is_cut_off_reach_the_model() {
     let answered = "Other: in memory, for now";
-    // It breaks off: its script has no more responses.
+    // The subagent fails because its script has no more responses.
     let model = script(json!({
         "turns": [{"calls": [task("audit deps")]}, {"text": "a pity"}],
         "tasks": {"audit deps": [{"calls": [ask("Which?")]}]},
@@ -124,7 +124,7 @@ async fn answers_in_a_subagent_that_is_cut_off_reach_the_model() {
     assert_eq!(last_words(&collect(agent.run("go")).await), "a pity");
     let (read, is_error) = requests.last_result();
     assert!(is_error && read.contains("The task broke off") && read.contains(answered), "{read}");
-    // It is stopped, or cut off and given up for a message.
+    // The turn is stopped, or cut off and then given up for a message.
     for is_stopped in [true, false] {
         let log = Log::default();
         let (model, requests) = watched(audit(json!([ask("Which?"), {"name": "Act", "input": {"forever": true}}])));
@@ -194,7 +194,7 @@ async fn subagents_at_work_together_ask_one_after_the_other_in_the_order_of_thei
     }
 }
 
-/// What a log says was under way at the same time as an act or a question, if anything was.
+/// Returns a pair of overlapping actions or questions in a log; `None` if there is no overlap.
 fn overlap(lines: &[String]) -> Option<String> {
     let mut open: Option<&str> = None;
     for line in lines {
@@ -214,7 +214,7 @@ async fn no_two_agents_act_at_once_and_none_acts_while_a_question_is_open() {
     let names = ["one", "two", "three"];
     for mode in [PermissionMode::Allow, PermissionMode::Ask] {
         let log = Log::default();
-        // Each begins with something else, so that asking meets acting in every order.
+        // The calls of each subagent are in another order, so that questions and actions meet in every order.
         let turns = |(i, name): (usize, &&str)| {
             let mut calls = vec![act(&format!("{name} a")), ask(&format!("{name}?")), act(&format!("{name} b"))];
             calls.rotate_left(i);

@@ -1,4 +1,4 @@
-//! What the tests have in common. Everything writes to one [`Log`], so that the order of things can be compared as a whole.
+//! Helpers for the tests. All helpers write to one [`Log`], so that a test can compare the whole order of events.
 
 use askuser::{AskError, Asker, Asking, Delivery, Outcome, Purpose, Request, RequestKey, Resolution, Status, Via};
 use askuser_agent::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// What happened, in order.
+/// The events of a test in order, one line each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -30,10 +30,10 @@ impl Log {
 
 // ---- the person ----
 
-/// What the person does when asked.
+/// A function that replies to a question as the person.
 pub(crate) type Reply = Box<dyn Fn(&Request) -> Result<Delivery, AskError> + Send + Sync>;
 
-/// Answers from a list, in order. Asked more than that, they say so by failing the test.
+/// A person who answers from a list, in order. A further question fails the test.
 pub(crate) struct Person {
     replies: Mutex<VecDeque<Reply>>,
     asked: Mutex<Vec<Request>>,
@@ -59,7 +59,7 @@ impl Person {
         self.log.clone()
     }
 
-    /// The first lines of what was asked.
+    /// Returns the first line of each question that was asked.
     pub(crate) fn texts(&self) -> Vec<String> {
         self.asked().iter().map(|request| text_of(request).to_owned()).collect()
     }
@@ -80,7 +80,7 @@ impl Asker for Person {
     }
 }
 
-/// A key as tests spell it: `TASK/CALL:purpose`.
+/// Returns a key in the form `TASK/CALL:purpose`.
 pub(crate) fn name_of(key: &RequestKey) -> String {
     let tasks: String = key.tasks.iter().map(|task| format!("{task}/")).collect();
     let purpose = match key.purpose {
@@ -94,7 +94,7 @@ fn text_of(request: &Request) -> &str {
     request.set().questions()[0].text().lines().next().unwrap_or_default()
 }
 
-/// Long enough for everything else that could go on to do so.
+/// Yields often enough for all other tasks to proceed.
 pub(crate) async fn pause() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
@@ -142,7 +142,7 @@ pub(crate) fn fails(error: fn() -> AskError) -> Reply {
     Box::new(move |_| Err(error()))
 }
 
-/// Never answers, and says when the question is withdrawn.
+/// Never answers, and logs when a question is withdrawn.
 pub(crate) struct Silent(pub(crate) Log);
 
 struct Withdrawn<'a>(&'a Log);
@@ -165,7 +165,7 @@ impl Asker for Silent {
 
 // ---- the model ----
 
-/// A request as the model saw it.
+/// A request as the model received it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) system: String,
@@ -174,7 +174,7 @@ pub(crate) struct Seen {
     pub(crate) task: Option<String>,
 }
 
-/// A model that is watched.
+/// A model whose requests are recorded.
 pub(crate) struct Watched<M> {
     model: M,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -188,7 +188,7 @@ impl Requests {
         self.0.lock().unwrap().clone()
     }
 
-    /// The results in the last request: call, text, whether it is an error.
+    /// Returns the results in the last request: the call, the text, and whether it is an error.
     pub(crate) fn last_results(&self) -> Vec<(String, String, bool)> {
         let all = self.all();
         let Some(Message::Results { results }) = all.last().and_then(|seen| seen.messages.last()) else {
@@ -224,10 +224,10 @@ impl<M: Model> Model for Watched<M> {
     }
 }
 
-/// A part of an answer; `None` is where it hangs.
+/// A part of a response; `None` makes the response hang.
 pub(crate) type Part = Option<Result<ModelEvent, ModelError>>;
 
-/// A model that plays what it is given, one list for each request.
+/// A model that plays prepared responses, one list of parts for each request.
 pub(crate) struct Played(Mutex<VecDeque<Vec<Part>>>);
 
 impl Played {
@@ -264,7 +264,7 @@ pub(crate) fn script(value: Value) -> Script {
     Script::parse(&value.to_string()).unwrap()
 }
 
-/// A script whose every turn is one list of calls, and which then says "done".
+/// Returns a script with one list of calls per turn and a final text "done".
 pub(crate) fn calling<const N: usize>(turns: [Value; N]) -> Script {
     let mut turns: Vec<Value> = turns.into_iter().map(|calls| json!({ "calls": calls })).collect();
     turns.push(json!({"text": "done"}));
@@ -285,7 +285,7 @@ pub(crate) fn questions(question: &str) -> Value {
 
 // ---- tools ----
 
-/// A tool that writes down when it begins and ends, and takes its time in between.
+/// A tool that logs its begin and its end. It yields in between.
 pub(crate) struct Own {
     name: &'static str,
     access: Access,
@@ -337,7 +337,7 @@ pub(crate) async fn collect(mut run: Run<'_>) -> Vec<AgentEvent> {
     events
 }
 
-/// Runs to the end, and returns the last words.
+/// Runs the agent to the end of the turn. Returns the final text.
 pub(crate) async fn finish(agent: &mut Agent, prompt: &str) -> String {
     last_words(&collect(agent.run(prompt)).await)
 }
@@ -349,7 +349,7 @@ pub(crate) fn last_words(events: &[AgentEvent]) -> String {
     }
 }
 
-/// Events in few words.
+/// Returns a short text for each event that matters to the tests.
 pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
     let short = |event: &AgentEvent| match event {
         AgentEvent::User { text } => Some(format!("user {text}")),
@@ -377,7 +377,7 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
     events.iter().filter_map(short).collect()
 }
 
-/// Polls a run until the log says this, so that something is known to be under way.
+/// Polls a run until the log has this line, so that the event of the line is under way.
 pub(crate) async fn until(run: &mut Run<'_>, log: &Log, line: &str) {
     until_count(run, log, line, 1).await;
 }

@@ -1,4 +1,4 @@
-//! A command of the person's own runs without asking, and the model reads what came of it with their next words.
+//! A command that the person typed runs without permission. The model reads its output with the person's next message.
 
 use crate::support::*;
 use askuser_agent::{Agent, AgentEvent, Message, Script, Secrets, ToolResult, Transcript, tools};
@@ -36,7 +36,7 @@ async fn the_model_reads_the_output_with_the_next_words_and_not_before() {
     assert_eq!(events.last(), Some(&AgentEvent::Done { text: String::new() }));
     assert_eq!(texts(&talking), Vec::<String>::new());
     assert!(talking.resume().is_none(), "it is not the model's turn");
-    // It is not lost with the process.
+    // The command survives the end of the process.
     drop(talking);
     let mut resumed = agent().with_transcript(Transcript::open(folder.path(), &id).unwrap());
     finish(&mut resumed, "what does that mean?").await;
@@ -98,7 +98,7 @@ async fn what_was_cut_off_is_still_taken_up_after_it() {
         .with_tools(registry(&log))
         .with_asker(Person::new([pick("Allow once")]));
     let mut run = agent.run("go");
-    // Cut off at the question.
+    // The run is dropped at the question.
     while !matches!(run.next().await, Some(AgentEvent::ToolStart { .. })) {}
     drop(run);
     collect(agent.run_command("true")).await;

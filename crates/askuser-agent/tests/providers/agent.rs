@@ -1,4 +1,4 @@
-//! The loop over a provider: what is worth another try gets one.
+//! The agent with a provider: requests that are worth a retry are retried.
 
 use crate::conversation::model_at;
 use crate::server::{CannedResponse, Server};

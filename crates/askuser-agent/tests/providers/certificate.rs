@@ -1,4 +1,4 @@
-//! A server whose certificate is not trusted.
+//! A server with a certificate that is not trusted.
 
 use crate::conversation::{ask, model_at};
 use askuser_agent::{FailureKind, ModelError};
@@ -8,7 +8,7 @@ use rustls::{ServerConfig, ServerConnection};
 use std::net::TcpListener;
 use std::sync::Arc;
 
-/// Made for this test and good for nothing else.
+/// A self-signed certificate that only this test uses.
 const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----
 MIIBnTCCAUSgAwIBAgIUZTt4HVTYIG52AWzuvkrPMz+9oBEwCgYIKoZIzj0EAwIw
 FzEVMBMGA1UEAwwMbm9ib2R5IGtub3duMCAXDTI2MTExNTA4MjYxMloYDzIxMjYx
@@ -21,7 +21,7 @@ KoZIzj0EAwIDRwAwRAIgdNhDZbADIjT/7oNQqk5BQYLxle7Q//sIzh1+6m09tSEC
 IHao9OmPbC/CHRTwycrf9GvPxG7LdlIZQPcmrEXXi5NJ
 -----END CERTIFICATE-----";
 
-/// The key that belongs to it.
+/// The private key of [`CERTIFICATE`].
 const KEY: &str = "-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgM5L4g3NjZXGf5DJs
 0a7YACiW37LtF8WR7/7pNVpLRDGhRANCAATz7zGePFqAoiM3Y5KJD4PzIaJ2eDUI

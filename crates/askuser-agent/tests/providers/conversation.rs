@@ -1,4 +1,4 @@
-//! One conversation that has everything in it, and what every provider has to get right about a response.
+//! A conversation with every kind of message, and the checks that every provider must pass.
 
 use crate::server::{CannedResponse, Request, Server};
 use askuser_agent::provider::{ProviderConfig, connect};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) const SECRET: &str = "sk-test-0123456789-secret";
 pub(crate) const SYSTEM: &str = "Be brief. Ask when in doubt.";
 
-/// A model at this address, with a key.
+/// Returns a model at this address, with an API key.
 pub(crate) fn model_at(spec: &str, url: &str) -> Arc<dyn Model> {
     let environment = |name: &str| name.ends_with("_API_KEY").then(|| SECRET.to_owned());
     let config = ProviderConfig::new(&environment).with_base_url(Some(url.to_owned()));
@@ -40,7 +40,8 @@ pub(crate) fn call(id: &str, name: &str, input: Value, extra: Option<Value>) -> 
     ToolCall { id: id.into(), name: name.into(), input, extra }
 }
 
-/// Two calls, one of which could not be read, thoughts of four providers, an empty response, two messages in a row.
+/// Returns the conversation. It has two calls, one of them with invalid input, the thoughts of four providers, an empty
+/// response, and two consecutive messages.
 pub(crate) fn messages() -> Vec<Message> {
     let opaque = |provider: &str, value| Block::Opaque { provider: provider.into(), value };
     let signed = json!({"gemini": {"id": "own-1", "thoughtSignature": "c2ln"}});
@@ -83,7 +84,7 @@ pub(crate) fn messages() -> Vec<Message> {
     ]
 }
 
-/// Asks with the whole conversation.
+/// Requests a response to the whole conversation. Returns the events and the error.
 pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
     let messages = messages();
     let tools = tools();
@@ -101,28 +102,28 @@ pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelErro
     (events, error)
 }
 
-/// What comes of one response, and what was asked for it.
+/// Requests one response. Returns its events, its error, and the request that the server got.
 pub(crate) async fn ask_once(spec: &str, response: CannedResponse) -> (Vec<ModelEvent>, Option<ModelError>, Request) {
     let server = Server::start([response]).await;
     let (events, error) = ask(&*model_at(spec, &server.url)).await;
     (events, error, server.request())
 }
 
-/// The events of a stream, whole.
+/// Returns the events of a complete stream.
 pub(crate) async fn read(spec: &str, stream: &str) -> Vec<ModelEvent> {
     let (events, error, _) = ask_once(spec, CannedResponse::stream(stream)).await;
     assert_eq!(error, None);
     events
 }
 
-/// The error that a stream ends in.
+/// Returns the error at the end of a stream.
 pub(crate) async fn fail(spec: &str, stream: &str) -> (FailureKind, String) {
     let (_, error, _) = ask_once(spec, CannedResponse::stream(stream)).await;
     let error = error.expect("an error");
     (error.kind, error.message)
 }
 
-/// However the bytes are cut on the way, the same comes of them.
+/// Asserts that a stream gives the same events wherever its bytes are split.
 pub(crate) async fn any_cut_gives(spec: &str, stream: &str, expected: &[ModelEvent]) {
     let bytes = stream.as_bytes().to_vec();
     let whole = CannedResponse { chunks: Vec::new(), ..CannedResponse::stream("") };
@@ -137,7 +138,7 @@ pub(crate) async fn any_cut_gives(spec: &str, stream: &str, expected: &[ModelEve
     }
 }
 
-/// A response that stops anywhere before its last word is not taken for a whole one.
+/// Asserts that a response is incomplete if it ends anywhere before its final event.
 pub(crate) async fn no_part_passes_for_the_whole(spec: &str, stream: &str, finished_at: usize) {
     let bytes = stream.as_bytes()[..finished_at].to_vec();
     let part = CannedResponse { chunks: Vec::new(), ..CannedResponse::stream("") };

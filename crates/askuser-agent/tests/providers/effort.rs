@@ -1,4 +1,4 @@
-//! How much a model thinks: each provider says it differently, and so do generations of its models.
+//! The effort of reasoning. Providers, and generations of their models, have different options for it.
 
 use crate::conversation::{ask, call};
 use crate::server::{CannedResponse, Server};
@@ -7,7 +7,7 @@ use askuser_agent::{Block, CallResult, Message, ModelRequest};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-/// What a model is sent, apart from the conversation.
+/// Returns the bodies of the requests that a model sends with this effort.
 async fn sent(spec: &str, effort: Option<Effort>, responses: Vec<CannedResponse>) -> Vec<Value> {
     let server = Server::start(responses).await;
     let environment = |_: &str| None;

@@ -1,4 +1,4 @@
-//! Failures as they come over HTTP; which words mean what is tested beside the code.
+//! Failures over HTTP. Unit tests beside the code cover the texts of errors.
 
 use crate::conversation::{SECRET, ask, ask_once, model_at};
 use crate::server::{CannedResponse, End, Server};
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 const SPECS: [&str; 4] = ["anthropic/m", "openai/m", "openai-chat/m", "gemini/m"];
 
 async fn error(spec: &str, response: CannedResponse) -> ModelError {
-    // Some are asked twice, in two protocols.
+    // Some providers are asked twice, in two protocols.
     let server = Server::start([response.clone(), response]).await;
     let (_, error) = ask(&*model_at(spec, &server.url)).await;
     error.expect("an error")
@@ -208,7 +208,7 @@ async fn a_refused_connection_is_a_network_failure() {
             "cannot reach ollama at {address}: the connection was refused; is ollama running there? OLLAMA_HOST says where"
         )
     );
-    // Nothing on this machine begins to listen because a client waits for it.
+    // A wait does not help, because no server starts on this machine meanwhile.
     assert_eq!(error.max_retries, Some(0));
 }
 
@@ -233,7 +233,7 @@ async fn dropping_the_response_closes_the_connection() {
         let event = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
         stream.write_all(format!("{head}{event}").as_bytes()).await.unwrap();
-        // Ends when the other side does.
+        // The read ends when the client closes the connection.
         let _ = stream.read_to_end(&mut asked).await;
     };
     let client = async {

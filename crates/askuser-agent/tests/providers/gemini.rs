@@ -169,7 +169,7 @@ async fn the_signature_of_a_text_part_goes_back_with_that_part() {
         (2, json!([{"text": "A"}, {"text": "é", "thoughtSignature": "s"}])),
         (3, json!([{"text": "Aé", "thoughtSignature": "s"}])),
         (0, json!([{"text": "Aé"}, {"text": "", "thoughtSignature": "s"}])),
-        // A record that was changed by hand.
+        // The length of the signed text was changed by hand in the transcript.
         (1, json!([{"text": "Aé"}, {"text": "", "thoughtSignature": "s"}])),
         (9, json!([{"text": "Aé"}, {"text": "", "thoughtSignature": "s"}])),
     ] {

@@ -1,4 +1,4 @@
-//! Limits of tokens: what a model allows is learned from its errors.
+//! Token limits: the client learns a model's limits from its errors.
 
 use crate::conversation::{ask, model_at};
 use crate::server::{CannedResponse, Server};
@@ -37,7 +37,7 @@ async fn a_long_conversation_gets_a_response_in_the_room_that_it_leaves() {
     for _ in 0..2 {
         assert_eq!(ask(&*model).await.1, None);
     }
-    // A later conversation may be shorter.
+    // A later conversation may be shorter, so the limit is not remembered.
     assert_eq!(limits(&server), [128_000, 11_760, 128_000]);
     assert_eq!(model.context_window(), Some(200_000));
 }

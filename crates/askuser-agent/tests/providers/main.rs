@@ -1,4 +1,4 @@
-//! The providers against a real HTTP server that speaks their formats, byte by byte.
+//! The providers against an HTTP server that sends their formats byte by byte.
 
 #![cfg(feature = "providers")]
 

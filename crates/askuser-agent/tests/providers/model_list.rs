@@ -1,4 +1,4 @@
-//! Which models a provider offers.
+//! The lists of models that providers offer.
 
 use crate::conversation::SECRET;
 use crate::server::{CannedResponse, Request, Server};

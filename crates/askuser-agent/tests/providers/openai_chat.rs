@@ -54,7 +54,7 @@ async fn no_partial_response_passes_for_a_complete_one() {
     no_part_passes_for_the_whole(SPEC, STREAM, finished_at).await;
 }
 
-/// A stream of chunks with this in their first choice, then the usage.
+/// Returns a stream of chunks with these deltas in their first choice, and then the usage.
 fn chunks(deltas: &[Value], reason: &str, rest: &Value) -> String {
     let chunk = |choices: Value| {
         let mut chunk =
@@ -81,7 +81,7 @@ async fn any_split_of_a_local_servers_stream_gives_the_same_events() {
     };
     let whole = question().to_string();
     let (begin, end) = whole.split_at(whole.find("öße").unwrap());
-    // Every call whole and at index 0, and content beside everything.
+    // Ollama sends every call whole with index 0, and content in every delta.
     let beside = |delta: Value| {
         let mut beside = json!({"role": "assistant", "content": ""});
         beside.as_object_mut().unwrap().extend(delta.as_object().unwrap().clone());
@@ -98,7 +98,7 @@ async fn any_split_of_a_local_servers_stream_gives_the_same_events() {
         "tool_calls",
         &json!({"system_fingerprint": "fp_ollama"}),
     );
-    // Null for content, arguments in pieces, timings.
+    // llama.cpp sends null as content, arguments in pieces, and timings.
     let pieces = [
         json!({"role": "assistant", "content": null}),
         json!({"reasoning_content": "Größe fehlt."}),
@@ -110,7 +110,7 @@ async fn any_split_of_a_local_servers_stream_gives_the_same_events() {
         json!({"tool_calls": [call_part(1, Some("call_B"), Some("Now"), "{}")]}),
     ];
     let llama_cpp = chunks(&pieces, "tool_calls", &json!({"timings": {"prompt_n": 82}}));
-    // The same with an empty line of data and a choice that was not asked for.
+    // vLLM sends the same, with an empty `data` line and a choice that was not requested.
     let other = json!({"choices": [{"index": 1, "delta": {"content": "Something else"}, "finish_reason": null}]});
     let vllm = chunks(&pieces, "tool_calls", &json!({"prompt_token_ids": null}));
     let vllm = vllm.replacen("\n\n", &format!("\n\ndata:\n\ndata: {other}\n\n"), 1);
@@ -193,7 +193,7 @@ async fn the_token_limit_has_the_name_that_the_server_knows() {
     }
 }
 
-/// Chunks with these deltas, and this reason at the end.
+/// Returns a stream of chunks with these deltas and this finish reason.
 fn stream(deltas: &[Value], reason: &str) -> String {
     let chunk = |delta: &Value, reason: Value| {
         format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}))
@@ -336,7 +336,7 @@ async fn deltas_and_choices_may_be_null() {
     assert_eq!(read(SPEC, stream).await, [text("Hi")]);
 }
 
-/// These choices, an event each, and the end.
+/// Returns the events of a stream with these choices, one per chunk.
 async fn read_choices(choices: &[Value]) -> Vec<ModelEvent> {
     let event = |choice: &Value| format!("data: {}\n\n", json!({"choices": [choice]}));
     let events: String = choices.iter().map(event).collect();
@@ -380,7 +380,7 @@ async fn nulls_and_empty_lists_are_no_content() {
     assert_eq!(read(SPEC, &format!("{stream}data: [DONE]\n\n")).await, []);
 }
 
-/// A response that comes at once.
+/// Returns a response without streaming.
 fn at_once(message: Value, reason: Value) -> CannedResponse {
     let choices = json!([{"index": 0, "message": message, "finish_reason": reason}]);
     let usage = json!({"prompt_tokens": 82, "completion_tokens": 17});
@@ -474,7 +474,7 @@ async fn thoughts_have_two_names() {
     }
 }
 
-/// DeepSeek refuses a request without it (400) once there was a call; Kimi and vLLM lose their thread.
+/// DeepSeek rejects a request without this field (400) after a call. Kimi and vLLM lose their reasoning without it.
 #[tokio::test]
 async fn reasoning_content_is_sent_back_with_the_message_it_came_with() {
     let own = Block::Opaque { provider: "openai-chat".into(), value: json!({"reasoning_content": "Hm."}) };

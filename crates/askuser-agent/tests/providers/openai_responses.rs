@@ -110,7 +110,7 @@ async fn no_partial_response_passes_for_a_complete_one() {
     no_part_passes_for_the_whole(SPEC, STREAM, STREAM.find("event: response.completed").unwrap()).await;
 }
 
-/// The conversation, as it is sent.
+/// Returns the conversation as the request contains it.
 fn input() -> Value {
     json!([
         {"role": "user", "content": "Grüße 🦀"},
@@ -176,7 +176,7 @@ async fn limit_and_effort_are_sent() {
     );
 }
 
-/// An event each, named as in its data.
+/// Returns a stream with these events. Each event has the name in its data.
 fn stream(events: &[Value]) -> String {
     let event = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default());
     events.iter().map(event).collect()
@@ -286,7 +286,7 @@ async fn a_server_without_responses_gets_chat_completions_from_then_on() {
     let lines: Vec<String> = server.requests().into_iter().map(|request| request.line).collect();
     let chat = "POST /chat/completions HTTP/1.1";
     assert_eq!(lines, ["POST /responses HTTP/1.1", chat, chat]);
-    // Reasoning of the other protocol is not sent to it.
+    // Reasoning of the other protocol is not sent.
     let assistant = server.requests()[1].body["messages"][2].clone();
     assert_eq!((assistant.get("encrypted_content"), assistant.get("summary")), (None, None));
 }
@@ -360,7 +360,7 @@ async fn two_messages_of_one_response_stay_two_and_keep_their_phases() {
     assert_eq!(events, [text("I look."), marked(commentary.clone()), text("Done."), marked(last.clone())]);
     let plain = message(0, "I look.", None) + &message(1, "Done.", None) + &end;
     assert_eq!(read(SPEC, &plain).await, [text("I look."), marked(json!({"type": "message"})), text("Done.")]);
-    // And back.
+    // The phases are sent back in the next request.
     let own = |value| Block::Opaque { provider: "openai".into(), value };
     let said = |words: &str| Block::Text { text: words.into() };
     let messages = [Message::Assistant { content: vec![said("I look."), own(commentary), said("Done."), own(last)] }];

@@ -1,4 +1,4 @@
-//! An HTTP/1.1 server that answers from a list, and keeps what it was asked.
+//! An HTTP/1.1 server that replies from a list and records the requests.
 
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
@@ -6,22 +6,22 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A canned HTTP response.
+/// A prepared HTTP response.
 #[derive(Clone)]
 pub(crate) struct CannedResponse {
     pub(crate) head: String,
-    /// One chunk of the transfer each.
+    /// The body, one entry per chunk of the transfer.
     pub(crate) chunks: Vec<Vec<u8>>,
     pub(crate) end: End,
 }
 
-/// How a response ends.
+/// The end of a response.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     Whole,
-    /// The connection is closed in the middle of the body.
+    /// The server closes the connection in the middle of the body.
     Cut,
-    /// Nothing more comes, and the connection stays open.
+    /// The server sends no more data and keeps the connection open.
     Hang,
 }
 
@@ -44,7 +44,7 @@ impl CannedResponse {
     }
 }
 
-/// What the server was asked.
+/// A request that the server got.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) line: String,
@@ -65,7 +65,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers the nth request with the nth response, and closes the door after the last.
+    /// Starts a server that replies to each request with the next response. After the last response it accepts no
+    /// further connection.
     pub(crate) async fn start(responses: impl IntoIterator<Item = CannedResponse, IntoIter: Send> + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -125,10 +126,10 @@ async fn read(stream: &mut TcpStream) -> Request {
     Request { line, headers, body }
 }
 
-/// Gives the connection back if it stays open.
+/// Sends a response. Returns the connection if it stays open.
 async fn send(mut stream: TcpStream, response: &CannedResponse) -> Option<TcpStream> {
     stream.set_nodelay(true).unwrap();
-    // The client may have gone once it knows enough.
+    // The client may close the connection early, so errors are ignored.
     let _ = stream.write_all(response.head.as_bytes()).await;
     for chunk in response.chunks.iter().filter(|chunk| !chunk.is_empty()) {
         let framed = [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat();

@@ -1,4 +1,4 @@
-//! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
+//! `askuser answer`: answers a question of the inbox, at its prompt or by arguments.
 
 use super::ask::broken_off;
 use super::inbox::{broken, console};
@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The number of questions among which the next one is sought.
+/// The maximum number of questions among which the next one is sought.
 const MANY: u32 = 100;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
@@ -50,7 +50,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     in_a_popup(&store, question, settings)
 }
 
-/// Answers a question in a popup, and those that came meanwhile if the person wants that, until one is put aside.
+/// Answers a question in a popup. Questions that arrived meanwhile follow if the person wants that, until the person
+/// puts one aside. Returns the exit code.
 fn in_a_popup(store: &Handle, mut question: StoredQuestion, settings: &Settings) -> Result<u8, Failure> {
     let popups = Popups::of(settings, &location(settings)?);
     loop {
@@ -66,15 +67,15 @@ fn in_a_popup(store: &Handle, mut question: StoredQuestion, settings: &Settings)
             return Ok(code);
         }
         question = waiting.swap_remove(0);
-        // The next one gets a popup of its size if there is a multiplexer.
+        // With a multiplexer, the next question gets a popup of its own size.
         if popups.as_ref().is_some_and(|popups| popups.open_next(&question)) {
             return Ok(code);
         }
     }
 }
 
-/// Shows the number of questions that wait, for three seconds. Returns whether the person wants the next one. Enter
-/// counts once the keyboard has rested, because the last Enter may still be down.
+/// Shows the number of waiting questions for three seconds. Returns whether the person wants the next one. Enter counts
+/// only after the keyboard was idle, because the last Enter may still be down.
 fn wants_next(count: usize, options: &Options) -> Result<bool, Failure> {
     const SHOWN: Duration = Duration::from_secs(3);
     const REST: Duration = Duration::from_millis(500);
@@ -109,8 +110,9 @@ fn wants_next(count: usize, options: &Options) -> Result<bool, Failure> {
     Ok(wants_next == Some(true))
 }
 
-/// The answer in the arguments, if there is one, with its surface. Options and words count as the person's; a file of
-/// answers does not. The user's setting of such a file applies to commands that ask.
+/// Returns the answer in the arguments, with its surface; `None` if the arguments have no answer. Options and text
+/// count as the person's answer, but a file of answers does not. The user's setting of such a file applies only to
+/// commands that ask.
 fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
     let set = question.request.set();
     if let Some(file) = args.get_one::<String>("reply") {
@@ -134,7 +136,7 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
     }
 }
 
-/// A reply as another program writes it.
+/// Reads a reply that another program has written.
 fn reply_in(file: &str) -> Result<Value, Failure> {
     let text = match file {
         "-" => source::read("standard input", std::io::stdin().lock())?,
@@ -145,7 +147,7 @@ fn reply_in(file: &str) -> Result<Value, Failure> {
     };
     let reply = json::without_repeats(&text)
         .map_err(|error| Failure::new(format!("--reply: {file} is not JSON ({error}), must be a JSON object")))?;
-    // That no person answered is for the asker to say.
+    // Only the asker may report that no person answered.
     match reply["status"].as_str() {
         Some(status @ ("timed_out" | "unavailable")) => {
             let limit = "must be answered, cancelled, declined or discuss";
@@ -155,10 +157,11 @@ fn reply_in(file: &str) -> Result<Value, Failure> {
     }
 }
 
-/// The flags that say something of one question, and what they are called in a reply.
+/// The flags that answer one question, and their fields in a reply.
 const FLAGS: [(&str, &str); 3] = [("select", "selectedOptions"), ("other", "customInput"), ("note", "note")];
 
-/// The reply that `--select`, `--other`, `--note`, `--decline` and `--discuss` make.
+/// Builds the reply from `--select`, `--other`, `--note`, `--decline` and `--discuss`. Returns `None` without these
+/// flags.
 fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>, Failure> {
     let mut answers: Vec<Value> = Vec::new();
     for (flag, field) in FLAGS {
@@ -186,7 +189,7 @@ fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>,
     Ok((!answers.is_empty() || !reply["status"].is_null()).then_some(reply))
 }
 
-/// An answer's error in terms of the flags.
+/// Returns an answer's violation in terms of the flags.
 fn in_flags(bad: Violation, reply: &Value) -> Violation {
     let place = bad.path.strip_prefix("answers[").and_then(|rest| rest.split_once(']'));
     let Some((i, field)) = place else { return bad };
@@ -196,7 +199,7 @@ fn in_flags(bad: Violation, reply: &Value) -> Violation {
     Violation { path, limit: bad.limit.replace("selectedOptions or customInput", "--select or --other"), ..bad }
 }
 
-/// The header and the value of `HEADER=VALUE`. With one question the header is optional.
+/// Returns the header and the value of `HEADER=VALUE`. If there is only one question, the header is optional.
 fn named<'a>(set: &'a QuestionSet, flag: &str, given: &'a str) -> Result<(&'a str, &'a str), Failure> {
     let questions = set.questions();
     match (given.split_once('='), questions) {
@@ -212,7 +215,8 @@ fn named<'a>(set: &'a QuestionSet, flag: &str, given: &'a str) -> Result<(&'a st
     }
 }
 
-/// Lets the person answer at this terminal, and says so where they have not.
+/// Lets the person answer at this terminal, and returns the exit code. Prints a message if the person puts the question
+/// aside.
 pub(crate) fn at_the_prompt(
     store: &Handle,
     question: &StoredQuestion,
@@ -230,7 +234,7 @@ pub(crate) fn at_the_prompt(
     })
 }
 
-/// Opens a question at this terminal. Returns its ending, or the draft of a person who put it aside.
+/// Opens a question at this terminal. Returns the ending of the question, or the draft of a person who put it aside.
 pub(crate) fn open(
     store: &Handle,
     question: &StoredQuestion,
@@ -263,7 +267,8 @@ pub(crate) fn open(
     }
 }
 
-/// Says that a question that has ended still keeps this person's unsent text. At a prompt it has just been shown.
+/// Returns a failure with the person's unsent text, which a question keeps after its end. At a prompt the text has just
+/// been shown.
 fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
     let drafts = block_on(store.drafts(&question.id)).unwrap_or_default();
     let unsent = words::unsent(&drafts.iter().map(UnsentWords::from).collect::<Vec<_>>());

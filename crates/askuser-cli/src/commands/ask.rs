@@ -1,5 +1,5 @@
-//! `askuser ask`: questions from a file, through the chain of surfaces, to a result on standard output. With `--via inbox` the
-//! question is stored: the caller waits for the answer, or comes back later.
+//! `askuser ask`: asks questions from a file, through the chain of surfaces, and prints the result on standard output.
+//! With `--via inbox` the question is stored. The caller waits for the answer, or fetches it later.
 
 use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, OrFail, exit, notice, outlive_file_size_limit};
@@ -70,7 +70,7 @@ pub(super) fn put(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
         }
     });
     let delivery = match &store {
-        // To stop waiting takes nothing back.
+        // The end of the wait does not withdraw the question.
         Some(store) => {
             let agent = Handle::new(store.clone(), Principal::agent(request.origin()));
             let asked = runtime()?.block_on(until_signal(chain.ask(&request)))?;
@@ -112,7 +112,7 @@ fn request(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<R
     filled_in(request.with_origin(origin(from)).with_audience(audience(args, settings)?), args)
 }
 
-/// The key that was given, or else a random one for this process.
+/// Returns the key in the arguments, or else a random key for this process.
 fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     match args.get_one::<String>("key") {
         Some(key) => Ok(RequestKey::new("askuser ask", key)),
@@ -123,7 +123,7 @@ fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     }
 }
 
-/// The decision of the policy. A notice names answers that match no question.
+/// Returns the decision of the policy. The operator gets a notice about answers that match no question.
 pub(super) fn decide(surfaces: &Surfaces, request: &Request) -> Result<Decision, Failure> {
     if let Some(words) = surfaces.unmatched(request) {
         notice(&words);
@@ -134,7 +134,7 @@ pub(super) fn decide(surfaces: &Surfaces, request: &Request) -> Result<Decision,
     })
 }
 
-/// The person at this terminal, asked on the thread that waits.
+/// An asker at this terminal, which blocks the calling thread.
 pub(super) struct ThisTerminal(pub(super) Options);
 
 impl Asker for ThisTerminal {
@@ -149,10 +149,10 @@ impl Asker for ThisTerminal {
     }
 }
 
-/// The longest wait for a server that is away, of a caller that does not wait for the answer.
+/// The longest wait for an unreachable server, if the caller does not wait for the answer.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// Keeps the question and does not wait for it.
+/// Stores the question without waiting for the answer. Returns the exit code.
 fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
     let asker = asker(settings, open_within(settings, patient(Some(AWAY)))?, None)?;
     let put = block_on(asker.keep(request, None)).map_err(|error| match error {
@@ -165,10 +165,10 @@ fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
     Ok(exit::DETACHED)
 }
 
-/// Prints the result, or leaves that to the confirmation of a prompt on this terminal.
+/// Prints the result. If a prompt on this terminal has confirmed the answer, its confirmation replaces the output.
 ///
-/// Without a prompt the answer counts as delivered once it is printed. With one the terminal is restored first: the next program of
-/// a pipeline may print on it at once.
+/// Without a prompt the answer counts as delivered once it is printed. With a prompt the terminal is restored first.
+/// The next program of a pipeline may print on the terminal at once.
 fn hand_over(
     delivery: Delivery,
     chain: impl Asker,
@@ -193,21 +193,21 @@ fn hand_over(
     Ok(resolution)
 }
 
-/// The look of the prompt. A question of the command line without a header is confirmed with its own words.
+/// Returns the look of the prompt. A question from the command line without a header is confirmed with its text.
 fn prompt_options(args: &ArgMatches, settings: &Settings) -> Options {
     let mut options = terminal_options(settings);
     let is_nameless = args.contains_id("question") && !args.contains_id("header");
     if is_nameless && options.confirm == Confirm::Inline {
         options.confirm = Confirm::Asked;
     }
-    // The value itself follows on this terminal.
+    // The value is printed on this terminal next.
     if settings.format == Some(Format::Value) && std::io::stdout().is_terminal() {
         options.confirm = Confirm::None;
     }
     options
 }
 
-/// Fills in the text of `input --value`.
+/// Returns the request with the text of `input --value` as a known answer.
 fn filled_in(request: Request, args: &ArgMatches) -> Result<Request, Failure> {
     let Ok(Some(text)) = args.try_get_one::<String>("value") else { return Ok(request) };
     let answer = request.set().questions()[0].answer(&[], Some(text.clone()), None);
@@ -215,7 +215,8 @@ fn filled_in(request: Request, args: &ArgMatches) -> Result<Request, Failure> {
     request.with_known(answer.into_iter().collect()).map_err(|bad| source::invalid(bad.map(in_flags)))
 }
 
-/// The failure of a command whose question is stored, and was not answered while it waited. A signal is no error.
+/// Returns the failure of a command whose stored question was not answered while the command waited. A signal is no
+/// error.
 fn not_answered(
     error: Option<AskError>,
     agent: &Handle,
@@ -232,10 +233,10 @@ fn not_answered(
         }
         Some(error) => return Failure::new(error.chain()),
     };
-    // The store learns that this process has left.
+    // The flush tells the store that this process has detached.
     let _ = done(agent.flush());
     let failure = match stored_as.get() {
-        // The store has confirmed it.
+        // The store has confirmed the question.
         Some(id) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
             .hint(format!("`askuser wait {id}` waits for it again, `askuser withdraw {id}` withdraws it")),
         None => Failure::new("stopped before the inbox confirmed the question")
@@ -244,12 +245,12 @@ fn not_answered(
     failure.code(code)
 }
 
-/// The failure of a command whose prompt was closed without an answer.
+/// Returns the failure of a command whose prompt was closed without an answer.
 pub(crate) fn broken_off(error: AskError) -> Failure {
     match error {
         AskError::Interrupted => Failure::new("interrupted").code(exit::INTERRUPTED),
         AskError::Signal(signal) => {
-            // The terminal is restored; now the signal takes its usual effect.
+            // The terminal is restored, so the signal now takes its default action.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8))
         }

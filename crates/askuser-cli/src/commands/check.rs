@@ -1,4 +1,4 @@
-//! `askuser check`: violations and advice, without asking.
+//! `askuser check`: prints violations and advice, without asking.
 
 use crate::config::{Format, Settings};
 use crate::failure::{Failure, exit};

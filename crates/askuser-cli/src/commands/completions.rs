@@ -1,4 +1,4 @@
-//! `askuser completions`: a completion script, made by the build script.
+//! `askuser completions`: prints a completion script, which the build script has generated.
 
 use crate::failure::Failure;
 use crate::result::finish;

@@ -1,4 +1,4 @@
-//! `askuser config`: every setting, its value and where it came from; `config set` changes the user's file.
+//! `askuser config`: prints every setting with its value and origin. `config set` changes the user's file.
 
 use super::init::file::{File, Owner};
 use crate::config::{Layers, Origin, misspelt_variables, user_folder};
@@ -35,11 +35,11 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     for (variable, meant) in misspelt_variables(environment::names()) {
         notice(&format!("{variable}: unknown variable, sets nothing; did you mean {meant}?"));
     }
-    // A broken file and a bad value are errors here too, once it can be seen where everything comes from.
+    // An invalid file or value is an error here too, after the origins of the settings were printed.
     layers.sound()?.settings().map(|_| exit::ANSWERED)
 }
 
-/// A value without a password that is in it.
+/// Returns a value without the password in it.
 fn shown(value: &str) -> String {
     match Location::parse(value.as_ref()) {
         location @ Location::Postgres(_) => location.to_string(),
@@ -47,9 +47,9 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// Sets a setting in the user's file, in place: what else is in it stays as it is.
+/// Sets a setting in the user's file. All other content of the file stays unchanged.
 fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
-    // Settings say who answers and what runs.
+    // Settings determine who answers and which programs run.
     only_a_person("change settings")?;
     let setting = Layers::check(key, value)?;
     let folder = user_folder(crate::environment::variable)
@@ -60,7 +60,7 @@ fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
         .text
         .parse()
         .map_err(|error: TomlError| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
-    // A path is meant from here; in a file it would be meant from where the file is.
+    // A path in the arguments is relative to the current folder. In a file it would be relative to the file's folder.
     let is_path = ["answers", "store"].contains(&setting.name) && value != setting.default && !value.contains("://");
     let value = match is_path.then(|| std::path::absolute(value)) {
         Some(Ok(path)) => path.display().to_string(),

@@ -1,4 +1,4 @@
-//! `askuser confirm`: a yes-or-no question. Only an explicit yes exits with 0.
+//! `askuser confirm`: asks a yes-or-no question. Only an explicit yes exits with 0.
 
 use super::ask;
 use crate::config::{Format, Settings};
@@ -19,14 +19,14 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     put(question, &Rules::confirm(), Format::Nothing, args, settings)
 }
 
-/// The question of a command, without its options.
+/// Returns the question of a command, without its options.
 pub(super) fn question(args: &ArgMatches, form: Form) -> QuestionInput {
     let given = |name: &str| args.get_one::<String>(name).map(String::as_str);
     let header = given("header").unwrap_or(form.default_header());
     QuestionInput::new(given("question").unwrap_or("Choose from the list"), header)
 }
 
-/// Asks by rules that no model's input is read by.
+/// Asks a question by rules that are not used for a model's input.
 pub(super) fn put(
     question: QuestionInput,
     rules: &Rules,

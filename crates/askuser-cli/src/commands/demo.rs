@@ -1,5 +1,5 @@
-//! `askuser demo`: the proposals' four examples, then questions with previews, about a diff, with a time limit, and in
-//! an inbox.
+//! `askuser demo`: shows the proposals' four examples. Further questions have previews, a diff, a time limit, or wait
+//! in an inbox.
 
 use super::answer;
 use super::ask;
@@ -28,7 +28,7 @@ const EXAMPLES: [(&str, &str); 6] = [
 ];
 const COUNT: usize = EXAMPLES.len() + 1;
 
-/// The diff of the last example and its time limit.
+/// The diff of the last example, and its time limit.
 const DIFF: &str = "--- a/src/retry.rs\n+++ b/src/retry.rs\n@@ -7,3 +7,3 @@\n fn delay(attempt: u32) -> Duration {\n\
                     -    Duration::from_secs(1)\n+    Duration::from_millis(100 * 2u64.pow(attempt))\n }\n";
 const TIME: Duration = Duration::from_secs(90);
@@ -51,7 +51,7 @@ pub(super) fn run(_: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
         write(&format!("\nThe model reads:\n\n{}\n", wrapped_for(std::io::stdout(), &prose)))?;
         code = code.max(exit_code(request.set(), &resolution));
     }
-    // Without a person there is no inbox to open.
+    // An inbox can be opened only if a person is there.
     if settings.headless.is_none() && settings.answers.is_none() {
         announce(COUNT, "a question that waits in an inbox; Esc leaves it there")?;
         let folder = std::env::temp_dir().join(format!("askuser-demo-{}", std::process::id()));
@@ -87,7 +87,7 @@ fn answered(request: Request, settings: &Settings) -> Result<Resolution, Failure
     Ok(delivery.stored())
 }
 
-/// Stores a question in a separate inbox, as an agent would, and opens it as its person.
+/// Stores a question in a separate inbox, as an agent would, and opens it as its person would.
 fn open_inbox(settings: Settings) -> Result<(), Failure> {
     let request = request(include_str!("../../demo/database.json"), &settings)?.with_origin(store::origin("demo"));
     let store = open(&settings)?;

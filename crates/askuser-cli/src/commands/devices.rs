@@ -1,4 +1,4 @@
-//! `askuser devices`: browsers and machines that may answer.
+//! `askuser devices`: lists and manages browsers and machines that may answer.
 
 use super::token;
 use crate::failure::Failure;

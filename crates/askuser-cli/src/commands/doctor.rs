@@ -1,4 +1,4 @@
-//! `askuser doctor`: whether questions reach a person here, how, and what to do where they do not.
+//! `askuser doctor`: checks whether and how questions reach a person here, and gives a fix for each problem.
 
 mod report;
 
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 type Check = fn(&Here) -> Vec<Row>;
 
-/// The checks in the order of the report. The name stands for a check without a result.
+/// The checks in the order of the report. The name is used if a check has no result.
 const CHECKS: [(&str, Check); 9] = [
     ("terminal", terminal),
     ("via", policy),
@@ -48,16 +48,16 @@ struct Here {
     surfaces: Surfaces,
     terminal: io::Result<()>,
     options: Options,
-    /// The reason why the state folder is not used.
+    /// The reason why the state folder is not used; `None` if it is used.
     untrusted: Option<Failure>,
 }
 
 pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let layers = Layers::detect(args);
-    // Users come here because of broken settings: say so, and what would be without them.
+    // Users run this command because of invalid settings. The report states the error and continues with the defaults.
     let read = layers.and_then(|layers| {
         let settings = layers.settings()?;
-        // An answers file that cannot be read is found here rather than when a question is asked.
+        // An unreadable answers file is found here, before a question is asked.
         Ok((Surfaces::of(&settings).map(|_| settings)?, layers))
     });
     let (settings, layers, broken) = match read {
@@ -96,7 +96,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// The fate of a question that `ask` asks here, with its exit code.
+/// Returns what would happen to a question that `ask` asks here, with its exit code.
 fn verdict(here: &Here) -> (Row, u8) {
     let good = |words: &str| (Row::good("", words), exit::ANSWERED);
     let bad = |words: &str, fix: &str, code| (Row::bad("", words, fix), code);
@@ -129,7 +129,7 @@ fn verdict(here: &Here) -> (Row, u8) {
 }
 
 fn terminal(here: &Here) -> Vec<Row> {
-    // A missing terminal alone is no problem. The verdict says whether one is needed.
+    // A missing terminal alone is no problem. The verdict tells whether one is needed.
     if let Err(error) = &here.terminal {
         return vec![Row::plain("terminal", format!("none: {error}"))];
     }
@@ -150,7 +150,8 @@ fn policy(here: &Here) -> Vec<Row> {
     answers.into_iter().chain([Row::plain("via", via.join(", then "))]).collect()
 }
 
-/// The destination of other agents' questions. It differs from `via`, because a server has no terminal.
+/// Returns the row about other agents' questions. Their destination differs from `via`, because a server has no
+/// terminal.
 fn mcp(here: &Here) -> Vec<Row> {
     const NAME: &str = "MCP agents";
     let row = match (here.surfaces.chain.policy().headless, here.refused()) {
@@ -192,13 +193,13 @@ fn state(here: &Here) -> Vec<Row> {
     here.untrusted.iter().map(|failure| Row::failed("state folder", "not used: ", failure)).collect()
 }
 
-/// The row about the sandbox of `askuser agent`.
+/// Returns the row about the sandbox of `askuser agent`.
 fn sandbox(here: &Here) -> Vec<Row> {
     let folder = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"));
     let found = folder.and_then(|folder| super::agent::sandbox::here(&here.settings, &folder, &[]));
     vec![match found {
         Ok(_) => Row::good("sandbox", "commands of askuser agent run in it"),
-        // Without it they ask.
+        // Without a sandbox, commands need a permission.
         Err(why) => Row::plain("sandbox", format!("none here: {why}")),
     }]
 }
@@ -209,7 +210,8 @@ impl Here {
         found.map_or_else(String::new, |(_, _, origin)| format!("leave {name} out ({origin})"))
     }
 
-    /// The reason why the inbox cannot be used, if its state folder is not used.
+    /// Returns the reason why the default inbox cannot be used; `None` if it can be used, or if the settings name a
+    /// store.
     fn refused(&self) -> Option<&Failure> {
         self.untrusted.as_ref().filter(|_| self.settings.store.is_none())
     }
@@ -245,7 +247,8 @@ fn inbox(here: &Here) -> Vec<Row> {
     [row].into_iter().chain(refused_credentials(here)).collect()
 }
 
-/// Credentials that did not count at `askuser serve`: of no interest once that is long ago.
+/// Returns the row about rejected credentials at `askuser serve`; `None` if there were none. Rejections older than a
+/// day are no problem.
 fn refused_credentials(here: &Here) -> Option<Row> {
     const RECENT_MS: u64 = 24 * 60 * 60 * 1000;
     let FailedCredentials { count, last_ms, address } = done(kept(here)?.failed_credentials()).ok()??;
@@ -256,7 +259,7 @@ fn refused_credentials(here: &Here) -> Option<Row> {
     Some(if is_recent { Row::bad("credentials", fact, fix) } else { Row::plain("credentials", fact) })
 }
 
-/// The store, if its file or database exists. It is not created for this, and a server is not contacted.
+/// Opens the store if its file or database exists. The check creates no store, and contacts no server.
 fn kept(here: &Here) -> Option<Arc<dyn ServerStore>> {
     let location = store::location(&here.settings).ok()?;
     let is_kept = here.refused().is_none() && location.exists() && !matches!(location, Location::Address(_));
@@ -309,7 +312,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The reasons for the prompt's look.
+/// The sources that explain the prompt's look.
 struct Reasons<'a> {
     layers: &'a Layers,
     environment: &'a dyn Fn(&str) -> Option<String>,
@@ -320,7 +323,7 @@ impl Reasons<'_> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// The source of a setting, if it is set.
+    /// Returns the source of a setting; `None` if the setting has its default.
     fn set(&self, name: &str) -> Option<String> {
         let (_, value, origin) = self.layers.rows().find(|(setting, ..)| setting.name == name)?;
         let is_choice = *origin != Origin::Default && value != "auto" && value != "false";

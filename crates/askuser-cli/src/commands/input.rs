@@ -1,4 +1,4 @@
-//! `askuser input`: a question for a text.
+//! `askuser input`: asks for a text.
 
 use super::confirm::{put, question};
 use crate::config::{Format, Settings};

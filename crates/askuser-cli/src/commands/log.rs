@@ -1,4 +1,4 @@
-//! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
+//! `askuser log`: prints the questions with their decisions, their authors, and their waiting time.
 
 use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit, notice};
@@ -26,7 +26,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let (since_ms, before_ms) = (given("since")?, given("before")?);
     let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
     let store = match (before_ms, location(settings)?) {
-        // It answers for no person: the one thing a person does with a database without a server.
+        // A purge answers for no person, so a database may be opened without a server for it.
         (Some(_), Location::Postgres(_)) => at_the_terminal(&(open_kept(settings)? as Arc<dyn Store>)),
         _ => open_for_person(settings)?,
     };
@@ -44,7 +44,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;
     let mut is_empty = true;
-    // Pending questions are newer than ended ones.
+    // Pending questions are listed as newer than ended ones.
     let latest_first = !args.get_flag("reverse");
     let mut parts = [Filter::ended(), Filter::pending()];
     if latest_first {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     Ok(exit::ANSWERED)
 }
 
-/// The entry for a person at a terminal, on several rows:
+/// Returns the entry for a person at a terminal, on several rows:
 ///
 /// ```text
 /// 2026-11-15 12:04  Claude Code in ~/shop  3f2a9c0d11aa
@@ -87,7 +87,7 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> Vec<Line<'
     let room = columns.saturating_sub(width(&date) + width(id.as_str()) + 4);
     let who = truncate(&words::who_and_where(question), room, theme);
     let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
-    // Only the first row of a text begins at this depth: no text can pass for a row of ours.
+    // Only the first row of a text begins in this column. No text can therefore pass for a row of the log.
     let rows = |mark: Option<Span<'static>>, text: &str, style: Style| {
         let room = columns.saturating_sub(4).max(1);
         let row = |(i, range): (usize, Range<usize>)| {
@@ -107,18 +107,19 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> Vec<Line<'
     [head].into_iter().chain(asked).chain(agreed).chain(outcome).collect()
 }
 
-/// A text in quotes, with `\n` for its line breaks: it cannot pass for an outcome of ours.
+/// Returns a text in quotes, with `\n` for its line breaks. It therefore cannot pass for an outcome in the log.
 fn quoted(text: &str) -> String {
     let escaped = |line| sanitize::line(line).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.split('\n').map(escaped).collect::<Vec<_>>().join("\\n"))
 }
 
-/// The text that a permission or a plan is about.
+/// Returns the text that the person of a permission or a plan agrees to; `None` for other questions.
 fn agreed_to(question: &StoredQuestion) -> Option<&Context> {
     question.request.context().filter(|_| question.request.is_agreed_to())
 }
 
-/// `2026-11-15 12:04  3f2a9c0d11aa  Claude Code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
+/// Formats a question as `2026-11-15 12:04  3f2a9c0d11aa  Claude Code ~/shop: "Which database?" → PostgreSQL (ada from
+/// terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
     let (date, id, who) = (words::date_time(question.asked_ms), &question.id, words::who(question));
     let folder = words::folder(question).unwrap_or_default();
@@ -128,7 +129,7 @@ fn line(question: &StoredQuestion) -> String {
     format!("{date}  {id}  {who} {folder}: {asked}{agreed} → {}", outcome(question))
 }
 
-/// `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.
+/// Formats an outcome as `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.
 fn outcome(question: &StoredQuestion) -> String {
     let Some(ending) = &question.ending else {
         let waits = words::duration(question.age());
@@ -154,9 +155,10 @@ fn outcome(question: &StoredQuestion) -> String {
     format!("{words} ({by}{delivered})")
 }
 
-/// A time as it may be given: so long ago, or a date, or a date and a time.
+/// Parses a point in time: a duration before now, a date, or a date with a time. Returns milliseconds since the Unix
+/// epoch.
 fn time(flag: &str, when: &str) -> Result<u64, Failure> {
-    // A year is no number of seconds.
+    // A year alone is no number of seconds.
     if let Some(ago) = duration(when).filter(|_| !when.ends_with(|c: char| c.is_ascii_digit())) {
         return Ok(words::now_ms().saturating_sub(ago.as_millis() as u64));
     }

@@ -1,4 +1,4 @@
-//! `askuser man`: a manual page, made by the build script.
+//! `askuser man`: prints a manual page, which the build script has generated.
 
 use crate::failure::Failure;
 use crate::result::finish;

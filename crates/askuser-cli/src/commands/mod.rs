@@ -1,5 +1,5 @@
-//! The commands, each in a module of its name, which gets the command's name and arguments. A command builds only its
-//! own part of the command line, because that delays the first frame of a prompt.
+//! The commands. Each is in a module with its name, and gets its arguments. A process defines only the arguments of its
+//! own command, because that delays the first frame of a prompt.
 
 mod agent;
 mod answer;
@@ -45,7 +45,7 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-/// The function of a command: with its arguments alone, or also with its settings.
+/// The function of a command. It takes the arguments alone, or also the settings.
 enum Run {
     Plain(fn(&ArgMatches) -> Result<u8, Failure>),
     Settled(fn(&ArgMatches, &Settings) -> Result<u8, Failure>),
@@ -54,7 +54,7 @@ enum Run {
 /// The name, the definition and the function of a command.
 type NamedCommand = (&'static str, fn() -> Command, Run);
 
-/// The commands that are called with their arguments. `agent` and `hook` look at their words first.
+/// The commands that are called with parsed arguments. `agent` and `hook` parse their arguments themselves.
 const COMMANDS: [NamedCommand; 25] = [
     ("ask", args::ask, Run::Settled(ask::run)),
     ("confirm", args::confirm, Run::Settled(confirm::run)),
@@ -109,7 +109,7 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         }
         #[cfg(unix)]
         "supervise" => supervise::run(words.skip(1)),
-        // To Claude Code a failing hook is a refusal, so our failures exit with success.
+        // Claude Code treats a failing hook as a refusal, so failures exit with success.
         "hook" => Ok(hook::run(words).unwrap_or_else(|failure| {
             failure.tell();
             exit::ANSWERED
@@ -118,7 +118,8 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     }
 }
 
-/// The output of `askuser` alone: first steps and the commands, on standard error because no output was requested.
+/// Prints the help of `askuser` without arguments: first steps and the commands. It goes to standard error, because no
+/// output was requested.
 fn first_steps() {
     let command = args::command();
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
@@ -127,7 +128,7 @@ fn first_steps() {
     let _ = stderr.write_all(wrapped_for(&stderr, &text).as_bytes());
 }
 
-/// The arguments of a command. Its definition is left to the end of the process, which is cheaper than taking it apart.
+/// Parses the arguments of a command. The definition is never dropped, because the end of the process is cheaper.
 fn arguments(command: Command, words: impl Iterator<Item = OsString>) -> Result<ArgMatches, Failure> {
     let name = format!("askuser {}", command.get_name());
     let command = command.name("askuser").bin_name(&name).max_term_width(args::MAX_WIDTH).styles(args::STYLES);
@@ -135,7 +136,7 @@ fn arguments(command: Command, words: impl Iterator<Item = OsString>) -> Result<
     matches.map_err(|error| usage::failure(&name, &error))
 }
 
-/// Help, the version, and words that are no command.
+/// Returns the help, the version, or the failure for words that are no command.
 fn no_command(words: impl Iterator<Item = OsString>) -> Failure {
     let command = args::command().no_binary_name(true).bin_name("askuser");
     match command.try_get_matches_from(words) {
@@ -145,12 +146,12 @@ fn no_command(words: impl Iterator<Item = OsString>) -> Failure {
         Err(error) => {
             unknown_command(&error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default())
         }
-        // It is in the table, and not above.
+        // The command is defined, but has no function in the table.
         Ok(matches) => unknown_command(matches.subcommand_name().unwrap_or_default()),
     }
 }
 
-/// A word that is no command: a misspelt one, or a file with questions.
+/// Returns the failure for a word that is no command, such as a misspelt one or a file with questions.
 fn unknown_command(word: &str) -> Failure {
     let failure = Failure::new(format!("no command {word:?}"));
     let path = Path::new(word);

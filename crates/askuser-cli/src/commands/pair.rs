@@ -35,7 +35,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if !is_answered_with(&asked?, YES) {
         return Ok(exit::NOT_ANSWERED);
     }
-    // A server says whose device it becomes.
+    // A server determines the person of the device.
     let person = whose.map(str::to_owned).or(pairing.person).unwrap_or_else(person);
     if done(store.approve_pairing(&pairing.id, &person))? {
         finish("paired; the page continues by itself\n")

@@ -1,4 +1,4 @@
-//! `askuser people`: whom questions can be for by name.
+//! `askuser people`: manages the people to whom questions can be addressed by name.
 
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};

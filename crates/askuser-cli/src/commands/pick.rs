@@ -1,4 +1,4 @@
-//! `askuser pick`: a choice among items, given as arguments or as lines on standard input.
+//! `askuser pick`: asks for a choice among items, which are arguments or lines of standard input.
 
 use super::confirm::{put, question};
 use crate::config::{Format, Settings};
@@ -33,7 +33,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     put(asked, &Rules::pick(), Format::Value, args, settings)
 }
 
-/// The items to pick from: without blank ones, and each once.
+/// Returns the items to pick from, each once and without blank ones.
 fn distinct<'a>(source: &str, noun: &str, items: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, Failure> {
     let limits = *Rules::pick().limits();
     let (most, longest) = (limits.options.max, limits.label_chars.max);

@@ -1,4 +1,4 @@
-//! `askuser schema`: the tool definition to give to a model.
+//! `askuser schema`: prints the tool definition to give to a model.
 
 use crate::failure::{Failure, exit, notice};
 use crate::result::write;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let extra = |name: &String| if name == "plan" { Extra::Plan } else { Extra::Preview };
     let extras: Vec<Extra> = args.get_many::<String>("with").unwrap_or_default().map(extra).collect();
     let definition = definition(provider, &Limits::DEFAULT, &extras);
-    // Indented for a person; a program gets what a request would carry.
+    // A person gets indented JSON, and a program gets it as in a request.
     write(&match std::io::stdout().is_terminal() {
         true => format!("{definition:#}\n"),
         false => format!("{definition}\n"),

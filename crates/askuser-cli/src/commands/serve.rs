@@ -1,4 +1,4 @@
-//! `askuser serve`: the inbox over HTTP, for people and agents elsewhere.
+//! `askuser serve`: serves the inbox over HTTP, for people and agents on other machines.
 
 use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
@@ -68,7 +68,7 @@ fn options(
     Ok(options)
 }
 
-/// The clients of each credential, which share a server and never a session.
+/// The MCP services by credential. The clients of a credential share a service, but no session.
 struct McpClients {
     settings: Settings,
     inbox: InboxAsker,
@@ -107,7 +107,7 @@ impl Mcp for McpClients {
     }
 }
 
-/// Says where it is, how a browser comes in, and what is not encrypted.
+/// Prints the address, the link for a browser, and a warning if the connection is not encrypted.
 async fn greet(store: &dyn ServerStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
     let invitation = askuser_serve::invite(store, address, options).await.map_err(Failure::new)?;
     write(&format!("{}{}\n", invitation.picture.map(|code| code + "\n").unwrap_or_default(), invitation.link))?;

@@ -1,8 +1,9 @@
-//! `askuser supervise PROGRAM …`: runs one command of the agent where there is no sandbox, and ends its process group
-//! when the agent is gone, even if that was killed with SIGKILL. The agent starts it; people do not type it.
+//! `askuser supervise PROGRAM …`: runs one command of the agent without a sandbox, and ends its process group when the
+//! agent is gone. This works even if the agent was killed with SIGKILL. The agent starts this command; people do not
+//! type it.
 //!
 //! Standard input is a socket whose other end only the agent holds, so it ends with the agent. A process that leaves
-//! the group on purpose survives; with bubblewrap it would not.
+//! the group on purpose survives. In a bubblewrap sandbox it would be killed.
 
 use crate::failure::{Failure, OrFail};
 use rustix::process::{Signal, getpgrp, getpid, kill_process_group};
@@ -13,13 +14,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Runs the command in `words`, and ends as it ends.
+/// Runs the command in `words`, and exits with its exit code.
 pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     const FAILED: &str = "cannot supervise a command";
     let program = words.next().ok_or_else(|| Failure::new("supervise: no command, must name one"))?;
     let mut child = Command::new(program).args(words).stdin(Stdio::null()).spawn().or_fail(FAILED)?;
     thread::spawn(|| {
-        // The pipe carries no data.
+        // The socket carries no data.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         if getpgrp() == getpid() {
             let _ = kill_process_group(getpid(), Signal::KILL);

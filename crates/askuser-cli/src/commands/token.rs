@@ -1,4 +1,5 @@
-//! `askuser token`: credentials for agents elsewhere. Each has one scope: who asks cannot answer.
+//! `askuser token`: manages credentials for agents on other machines. A credential has one scope, so an agent that can
+//! ask cannot answer.
 
 use super::init::clients::Client;
 use super::init::{home, mcp_url};
@@ -41,7 +42,7 @@ fn new(args: &ArgMatches) -> Result<u8, Failure> {
     finish(&text)
 }
 
-/// Tokens, or devices.
+/// Lists the tokens, or the devices.
 pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     let settings = Layers::detect(args)?.settings()?;
     let known = done(administration(&settings)?.credentials())?;
@@ -52,7 +53,7 @@ pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     finish(&lines)
 }
 
-/// `phone  answer as ada  used 2026-11-16 12:04 from 10.0.0.7`.
+/// Formats a credential as `phone  answer as ada  used 2026-11-16 12:04 from 10.0.0.7`.
 fn line(credential: &Credential) -> String {
     let made = &credential.made;
     let address = made.address.as_deref().map(|address| format!(" from {address}")).unwrap_or_default();

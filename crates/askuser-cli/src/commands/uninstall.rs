@@ -1,5 +1,5 @@
-//! `askuser uninstall`: undoes every `askuser init`, in the user's files and in those of projects, and names the files
-//! that are kept.
+//! `askuser uninstall`: undoes every `askuser init`, in the user's files and in those of projects. Then it names the
+//! files that are kept.
 
 use super::init::{self, clients::Home};
 use crate::config::{Settings, user_folder};
@@ -16,7 +16,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     Ok(code)
 }
 
-/// Names the files that `init` did not create and the person may want to keep.
+/// Prints the folders that `init` did not create and the person may want to keep.
 fn say_what_is_kept(home: &Home<'_>, state: &Path) {
     let caches = std::env::var_os("XDG_CACHE_HOME").map_or_else(|| home.folder.join(".cache"), PathBuf::from);
     let kept = [
@@ -36,7 +36,7 @@ fn say_what_is_kept(home: &Home<'_>, state: &Path) {
     }
 }
 
-/// As the shell reads it that people have.
+/// Quotes a path for the shell of this system.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     match path.chars().all(|c| c.is_alphanumeric() || c == std::path::MAIN_SEPARATOR || ":._-".contains(c)) {

@@ -17,10 +17,11 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let patience = patience.transpose()?.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
     let store = open_existing(settings, patient(None))?;
     let question = question(&store, args)?;
-    // A caller of `wait` acts as the agent that asked.
+    // A caller of `wait` acts as the agent that asked the question.
     let store = store.by(Principal::agent(question.request.origin()));
     let id = &question.id;
-    // Before the store records that this process waits, so that a signal also records that it leaves.
+    // Signals are handled before the store records that this process waits. A signal then also records that the process
+    // leaves.
     signals::listen()?;
     let ending = match question.ending.clone() {
         Some(ending) => ending,
@@ -28,7 +29,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             let attachment = store.attach(id).await.map_err(failed)?;
             let ended = until_signal(tokio::time::timeout(patience, store.wait(id))).await?.and_then(Result::ok);
             let ended = ended.transpose().map_err(failed)?;
-            // If this call is lost, the store finds out by itself.
+            // If this call fails, the store detects the end of the process by itself.
             let _ = attachment.detach().await;
             ended.ok_or_else(|| Failure::new(format!("not answered yet; {id} stays in the inbox")).code(exit::DETACHED))
         })?,
@@ -36,7 +37,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     match &ending {
         Ending::Withdrawn { .. } | Ending::Settled { .. } => Err(ended_elsewhere(&question, &ending)),
         Ending::Resolved(resolution) => {
-            // A permission serves once: printing it uses it up.
+            // A permission is valid for one use, and printing it is that use.
             if question.request.key().purpose == Purpose::Permission {
                 let unused = match done(store.claim(id, &attempt()?))? {
                     Claim::Won => None,
@@ -48,7 +49,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
                 }
             }
             print(question.request.set(), resolution, settings)?;
-            // Lost, it is delivered once more.
+            // If this call fails, the answer is delivered once more.
             let _ = done(store.delivered(id));
             result::code(question.request.set(), resolution, settings)
         }

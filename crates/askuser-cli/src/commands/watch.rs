@@ -1,4 +1,4 @@
-//! `askuser watch`: prints what happens to questions, one line for each event. A reader resumes after the number of its last event.
+//! `askuser watch`: prints the events of questions, one per line. A reader resumes after the number of its last event.
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -9,13 +9,13 @@ use askuser::store::{Change, StoreEvent, Watched};
 use clap::ArgMatches;
 use serde_json::json;
 
-/// The events that are read at once.
+/// The number of events that are read at once.
 const PAGE: u32 = 500;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let store = open_for_person(settings)?;
     let json = args.get_flag("json");
-    // From here on nothing is missed.
+    // From here the watch reports every event.
     let mut watch = done(store.watch(&Watched::All))?;
     let mut after = match args.get_one::<u64>("after") {
         Some(after) => *after,

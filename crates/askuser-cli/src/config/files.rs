@@ -3,7 +3,7 @@
 use crate::ownership;
 use std::path::{Path, PathBuf};
 
-/// The user's folder: `$XDG_CONFIG_HOME/askuser`, or under `~/.config`.
+/// Returns the user's folder: `$XDG_CONFIG_HOME/askuser`, or a folder below `~/.config`. `None` without a home folder.
 pub(crate) fn user_folder(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     environment("XDG_CONFIG_HOME")
         .filter(|value| Path::new(value).is_absolute())
@@ -17,9 +17,9 @@ pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<
     user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }
 
-/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in, and a warning if that
-/// is another user's. Outside a repository only this folder counts, so that folders of other users above have no
-/// effect.
+/// Returns the project's file: the nearest `askuser.toml` between this folder and the root of its repository. Also
+/// returns a warning if the repository belongs to another user. Outside a repository only this folder counts, so that
+/// the folders of other users above it have no effect.
 fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
     let (root, warning) = match ownership::repository(folder) {
         Ok(root) => (root.unwrap_or(folder), None),

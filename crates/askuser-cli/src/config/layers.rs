@@ -1,4 +1,4 @@
-//! The layers of settings (user file, project file, environment, flag), and where each value came from.
+//! The layers of settings (user file, project file, environment, flag), with the origin of each value.
 
 use super::files::{project_file_here, user_file};
 use super::names::{similar_setting, variable_of};
@@ -19,12 +19,12 @@ pub(crate) enum Origin {
     File(PathBuf),
     Environment(String),
     Flag(&'static str),
-    /// Given to be written into the user's file.
+    /// A value that is about to be written into the user's file.
     ToBeSet,
 }
 
 impl Origin {
-    /// Later layers win.
+    /// Returns the level of a layer. A higher level has priority.
     pub(super) fn level(&self) -> u8 {
         match self {
             Origin::Default => 0,
@@ -47,21 +47,21 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Every setting with its value and origin, in the order of the table.
+/// Every setting with its value and its origin, in the order of the table.
 #[derive(Clone, Debug)]
 pub(crate) struct Layers {
     values: Vec<(String, Origin)>,
-    /// The values that a later layer has replaced, by the index of their setting.
+    /// The values that a higher layer has replaced, with the index of their setting.
     replaced: Vec<(usize, (String, Origin))>,
-    /// The ignored entries with reasons.
+    /// The warnings about ignored entries, with the reasons.
     warnings: Vec<String>,
-    /// The errors in the files, in order. Valid entries still count.
+    /// The errors in the files, in order. The valid entries still count.
     broken: Vec<Failure>,
 }
 
-/// The inputs of the layers.
+/// The inputs from which the layers of settings are read.
 pub(crate) struct Sources<'a> {
-    /// The user's file and the project's, where they exist.
+    /// The user's file and the project's file; `None` if a file does not exist.
     pub(crate) user: Option<PathBuf>,
     pub(crate) project: Option<PathBuf>,
     pub(crate) environment: &'a dyn Fn(&str) -> Option<String>,
@@ -69,7 +69,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Layers {
-    /// The bottom layer.
+    /// Returns the bottom layer, with the defaults.
     pub(crate) fn defaults() -> Layers {
         let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
         Layers { values, replaced: Vec::new(), warnings: Vec::new(), broken: Vec::new() }
@@ -99,13 +99,13 @@ impl Layers {
         layers
     }
 
-    /// Reads the layers of this user, folder, environment and command line. The operator learns which entries are
-    /// ignored.
+    /// Reads the layers of this user, folder, environment and command line. The operator gets warnings about ignored
+    /// entries.
     pub(crate) fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
         Layers::inspect(args).sound()
     }
 
-    /// The same for showing the settings: a broken file does not hide the rest.
+    /// Reads the same layers for display. An invalid file does not hide the other layers.
     pub(crate) fn inspect(args: &ArgMatches) -> Layers {
         let environment = crate::environment::variable;
         let (project, warning) = project_file_here();
@@ -120,7 +120,7 @@ impl Layers {
         layers
     }
 
-    /// The layers, if no file is broken; otherwise everything that is wrong with the files.
+    /// Returns the layers if all files are valid. Otherwise returns all errors in the files.
     pub(crate) fn sound(mut self) -> Result<Layers, Failure> {
         if self.broken.is_empty() {
             return Ok(self);
@@ -133,7 +133,7 @@ impl Layers {
         }))
     }
 
-    /// Lays the user's file. A fault in it is an error: the user relies on it.
+    /// Applies the user's file. An invalid entry is an error, because the user relies on it.
     fn lay_users(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = path.display();
         let file = File::open(path).or_fail(format!("cannot open {shown}"))?;
@@ -142,7 +142,7 @@ impl Layers {
             Failure::new(format!("{shown} {error}")).hint(format!("`chown $(id -u) {shown}` and `chmod go-w {shown}`"))
         };
         file.metadata().and_then(|metadata| check_writers(&metadata)).map_err(|error| untrusted(path, error))?;
-        // Its folder, and where that is: a user who can write there can put another one in its place.
+        // The folder and its parent are checked too, because a user who can write there can replace the file.
         for folder in path.ancestors().skip(1).take(2) {
             let checked = folder.metadata().and_then(|metadata| check_writers(&metadata));
             checked.map_err(|error| untrusted(folder, error))?;
@@ -177,8 +177,8 @@ impl Layers {
         Ok(())
     }
 
-    /// Applies a project's file, which is not trusted. Its errors are warnings, which name the line without quoting it.
-    /// Returns an error if the whole file is unusable.
+    /// Applies a project's file, which is untrusted. Errors in its entries are warnings, which name the line without
+    /// quoting it. Returns an error if the whole file is unusable.
     fn lay_projects(&mut self, path: &Path) -> Result<(), String> {
         let shown = path.display();
         let file = ownership::open_found(path).map_err(|error| format!(" {}", reason(&error)))?;
@@ -207,7 +207,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Checks a value for the user's file: the setting it is for, or why it cannot be one.
+    /// Checks a value for the user's file, and returns its setting.
     pub(crate) fn check(key: &str, value: &str) -> Result<&'static Setting, Failure> {
         let Some(i) = setting_named(&key.replace('-', "_")) else { return Err(unknown(key)) };
         Layers::defaults().with(i, (value.to_owned(), Origin::ToBeSet)).settings().map(|_| &SETTINGS[i])
@@ -218,7 +218,7 @@ impl Layers {
         self.replaced.push((i, before));
     }
 
-    /// The value that a setting has without the layers above this level.
+    /// Returns the value of a setting without the layers above this level; `None` for an unknown name.
     pub(super) fn value_up_to(&self, name: &str, level: u8) -> Option<&str> {
         let i = setting_named(name)?;
         let replaced = self.replaced.iter().filter(|(of, _)| *of == i).map(|(_, value)| value);
@@ -231,7 +231,7 @@ impl Layers {
         self
     }
 
-    /// The value of a setting, and where it came from.
+    /// Returns the value of a setting and its origin.
     pub(super) fn value(&self, name: &str) -> (&str, &Origin) {
         let row = self.rows().find(|(setting, ..)| setting.name == name);
         row.map_or(("", &Origin::Default), |(_, value, origin)| (value, origin))
@@ -249,10 +249,10 @@ fn unknown(key: &str) -> Failure {
     })
 }
 
-/// The shown length of an unknown key.
+/// The number of characters that are shown of an unknown key.
 const MOST_KEY_CHARS: usize = 40;
 
-/// The index of the setting with this name.
+/// Returns the index of the setting with this name; `None` if there is none.
 fn setting_named(key: &str) -> Option<usize> {
     SETTINGS.iter().position(|setting| setting.name == key)
 }

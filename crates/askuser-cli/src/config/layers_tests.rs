@@ -57,8 +57,8 @@ fn later_layers_win_and_the_origin_is_known() {
     assert_eq!(layers.settings().unwrap().timeout, Some(Duration::from_secs(240)));
 }
 
-/// All settings that a project may set. A new setting is added here on purpose. None of them decides who answers, what
-/// runs, or where a key goes.
+/// The settings that a project may set. A new one has to be added here deliberately. None of them determines who
+/// answers, which programs run, or where a key is sent.
 const OF_PROJECTS: [&str; 8] = ["plain", "repair", "confirm", "style", "theme", "color", "format", "max_tokens"];
 
 #[test]
@@ -122,7 +122,7 @@ fn a_broken_project_file_is_a_warning_that_quotes_nothing_of_it() {
     );
 }
 
-// Windows lets only an administrator make links.
+// Only an administrator can create links on Windows.
 #[cfg(unix)]
 #[test]
 fn a_project_file_that_is_a_link_is_not_followed() {
@@ -136,7 +136,7 @@ fn a_project_file_that_is_a_link_is_not_followed() {
     assert!(warning.ends_with("askuser.toml is a link, must be a regular file: it is ignored"), "{warning}");
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {
@@ -154,7 +154,7 @@ fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {
         let failure = laid().unwrap_err();
         assert!(failure.message.contains("has mode 777, must not be writable"), "{}", failure.message);
         set_mode(path, 0o700);
-        // Only root can give something away.
+        // Only root can change the owner of a file.
         if chown(path, Some(65534), None).is_ok() {
             let failure = laid().unwrap_err();
             assert!(failure.message.contains("is owned by user 65534"), "{}", failure.message);

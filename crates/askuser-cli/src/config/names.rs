@@ -1,21 +1,21 @@
-//! The names of settings in the environment, and suggestions for misspelt ones.
+//! The environment variables of settings, and suggestions for misspelt names.
 
 use crate::settings::SETTINGS;
 use crate::usage::similar;
 
-/// The variable of a setting: `ASKUSER_TIMEOUT`.
+/// Returns the variable of a setting, such as `ASKUSER_TIMEOUT`.
 pub(super) fn variable_of(name: &str) -> String {
     ["ASKUSER_", &name.to_ascii_uppercase()].concat()
 }
 
-/// The setting that a misspelt word may have meant.
+/// Returns the setting that a misspelt word resembles; `None` if there is none.
 pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
     similar(word, SETTINGS.iter().map(|setting| setting.name))
 }
 
-/// Unknown variables that resemble a setting, each with a suggestion.
+/// Returns the unknown variables that resemble a setting, each with a suggestion.
 pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    // Variables that our commands pass on, and a secret.
+    // The variables that askuser sets for commands, and a secret.
     const NO_SETTINGS: [&str; 5] =
         ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT", "ASKUSER_TOKEN"];
     let known =

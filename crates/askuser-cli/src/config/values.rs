@@ -1,15 +1,15 @@
-//! The kinds of value that settings have, and how each is spelled.
+//! The types of settings' values, with their spellings.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Surface {
-    /// Answers written beforehand and the headless rule.
+    /// The answers in a file and the headless rule.
     Policy,
     /// A person at a terminal or at a front end.
     Terminal,
-    /// The person who opens the inbox, at any time.
+    /// The person who opens the inbox at any time.
     Inbox,
 }
 
@@ -17,7 +17,7 @@ const SURFACES: [(&str, Surface); 3] =
     [("policy", Surface::Policy), ("terminal", Surface::Terminal), ("inbox", Surface::Inbox)];
 
 impl Surface {
-    /// The name as the setting spells it.
+    /// Returns the name as the setting spells it.
     pub(crate) fn name(self) -> &'static str {
         SURFACES.iter().find(|(_, surface)| *surface == self).map_or("", |(name, _)| name)
     }
@@ -32,11 +32,11 @@ pub(crate) enum Format {
     Text,
     Json,
     Record,
-    /// The answer alone: one line per choice, typed text as it is.
+    /// The answer alone: one line per choice, and typed text unchanged.
     Value,
     /// Claude Code's format for `updatedInput`.
     Claude,
-    /// The exit code is the answer.
+    /// No output. The exit code is the answer.
     Nothing,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn one_of<T: Clone>(word: &str, choices: &[(&str, T)]) -> Option<T> {
     choices.iter().find(|(name, _)| *name == word).map(|(_, value)| value.clone())
 }
 
-/// `None` for the word that says so, else what `parse` makes of it.
+/// Parses a value with a word for "no value". Returns `Some(None)` for the word, and `None` for an invalid value.
 pub(super) fn unless<T>(value: &str, nothing: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if value == nothing { Some(None) } else { parse(value).map(Some) }
 }
@@ -95,7 +95,8 @@ pub(super) fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// `250ms`, `30s`, `5m`, `1h`, `2d`; a bare number is seconds. At most a year.
+/// Parses a duration such as `250ms`, `30s`, `5m`, `1h` or `2d`. A bare number is in seconds, and the maximum is a
+/// year. Returns `None` if the text is invalid.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

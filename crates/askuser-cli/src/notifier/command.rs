@@ -1,4 +1,4 @@
-//! The command that a user wants to be run when a question waits.
+//! Runs the user's command when a question waits.
 
 use askuser::Request;
 use askuser_sys::programs;
@@ -9,20 +9,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The capacity of a pipe.
+/// The capacity of a pipe in bytes.
 const PIPE: usize = if cfg!(target_os = "linux") { 64 << 10 } else { 16 << 10 };
-/// The longest complaint that is kept.
+/// The maximum length of the stored error output, in bytes.
 const MAX_COMPLAINT: usize = 2_000;
-/// The time limit. A notifier that waits for the answer belongs in the background.
+/// The time limit for a notifier. A notifier that waits for the answer has to do so in the background.
 const LIMIT: Duration = Duration::from_secs(5 * 60);
-/// The time to end after SIGTERM.
+/// The time that a notifier gets to end after SIGTERM.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(1);
-/// The first polling interval: most notifiers end at once.
+/// The first interval for polling a notifier, which is short because most notifiers end at once.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
-/// `cmd` takes what stands between the outermost quotes as it is: it does not know how other programs quote.
+/// Returns a shell that runs the command. `cmd` passes the text between the outermost quotes unchanged, because it does
+/// not know other programs' quoting.
 #[cfg(windows)]
 fn shell(command: &str) -> io::Result<Command> {
     let mut shell = programs::command("cmd")?;
@@ -30,7 +31,8 @@ fn shell(command: &str) -> io::Result<Command> {
     Ok(shell)
 }
 
-/// Away from our terminal: its keys belong to the person who answers the question.
+/// Returns a shell that runs the command without access to the terminal. The terminal's keys belong to the person who
+/// answers the question.
 #[cfg(unix)]
 fn shell(command: &str) -> io::Result<Command> {
     let mut shell = programs::command("sh")?;
@@ -38,19 +40,19 @@ fn shell(command: &str) -> io::Result<Command> {
         setsid.arg(shell.get_program());
         shell = setsid;
     } else {
-        // The shell is stopped when it reads from the terminal.
+        // In its own process group, the shell is stopped when it reads from the terminal.
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
     }
     shell.args(["-c", command]);
     Ok(shell)
 }
 
-/// A command that runs beside us, and is ended in time whether or not we wait for it.
+/// A concurrent command. Its time limit applies even if the process does not wait for it.
 pub(crate) struct Running(JoinHandle<Result<(), String>>);
 
-/// Runs the notifier concurrently. Its result has no effect here. It gets the question as JSON on standard input, the
-/// first header and text in the environment, and the inbox id to answer by. After the time limit its process group is
-/// ended. Processes that it left in the background are kept.
+/// Runs the notifier concurrently, and returns a handle. The notifier gets the question as JSON on standard input, and
+/// the first header and text in the environment. It also gets the inbox id, which is needed to answer. After the time
+/// limit its process group is ended. Processes of a notifier that has ended in time may stay in the background.
 pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Running, String> {
     let child = start(command, request, inbox_id)?;
     let looked_after = std::thread::Builder::new().spawn(move || end_of(child, LIMIT));
@@ -78,7 +80,7 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
     });
     if let Some(mut stdin) = child.stdin.take() {
         let input = format!("{input}\n");
-        // The content of a pipe stays after our end. The notifier may read the rest slowly, or never.
+        // The content of a pipe stays after its writer is closed. The notifier may read the rest slowly, or never.
         let (now, later) = input.as_bytes().split_at(input.len().min(PIPE));
         let written = stdin.write_all(now);
         if written.is_ok() && !later.is_empty() {
@@ -89,8 +91,8 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
     Ok(child)
 }
 
-/// A text that the command may pass on as an argument. Many programs take `@path` and `<path` for the content of a
-/// file, and `-x` for an option. Then the model would decide what they send.
+/// Returns a text that the command can pass on as an argument. Many programs read `@path` and `<path` as the content of
+/// a file, and `-x` as an option. A model could otherwise choose the data that they send.
 fn as_argument(text: &str) -> String {
     if text.starts_with(['@', '-', '<']) { format!(" {text}") } else { text.to_owned() }
 }
@@ -101,7 +103,7 @@ impl Running {
     }
 }
 
-/// Waits for the end of a command, or brings it about.
+/// Waits until a command ends, and ends it after the time limit. Returns its failure as an error.
 fn end_of(mut child: Child, limit: Duration) -> Result<(), String> {
     let complaint = Complaint::of(child.stderr.take());
     let deadline = Instant::now() + limit;
@@ -120,7 +122,7 @@ fn end_of(mut child: Child, limit: Duration) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{status}: {}", complaint.text().trim())) }
 }
 
-/// Ends a command that has not been waited for yet, so that its process group is its own.
+/// Ends a command and its process group. The command was not reaped yet, so the id of its group is still its own.
 fn end(mut child: Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -133,7 +135,8 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
-/// The standard error of a command. Its beginning is kept, and the rest is read so that it does not block.
+/// The error output of a command. Its beginning is stored. The rest is read and dropped, so that the command does not
+/// block.
 struct Complaint {
     kept: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
@@ -156,7 +159,8 @@ impl Complaint {
         Complaint { kept, reader }
     }
 
-    /// Its output, once it has ended. A process in the background may run for as long as it likes.
+    /// Returns the stored output after the command has ended. A process in the background may keep the stream open, so
+    /// the wait is limited.
     fn text(&self) -> String {
         let deadline = Instant::now() + LAST_LOOK;
         while self.reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < deadline {
@@ -182,7 +186,7 @@ mod tests {
         Request::new(RequestKey::new("session", "call"), set)
     }
 
-    /// The commands that docs/inbox.md recommends.
+    /// Returns the commands that docs/inbox.md recommends.
     fn documented() -> Vec<&'static str> {
         let lines = include_str!("../../../../docs/inbox.md").lines();
         let settings = lines.filter_map(|line| line.trim_start_matches([' ', '#']).strip_prefix("on_question = '"));
@@ -220,12 +224,12 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join("out")).unwrap(), " @b| @/etc|");
     }
 
-    /// The processes whose ids a command has written down.
+    /// Returns whether the processes are running whose ids a command has written to this file.
     fn are_running(file: &Path) -> Vec<bool> {
         let ids = fs::read_to_string(file).unwrap();
         let is_running = |id: &str| {
             let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-            // A process that adopts an orphan need not reap it, so a zombie has ended.
+            // A process that adopts an orphan may not reap it, so a zombie counts as ended.
             stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
         };
         ids.split_whitespace().map(is_running).collect()
@@ -236,7 +240,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ids = folder.path().join("ids");
         let path = ids.display();
-        // One that ignores SIGTERM, in the background, and the shell itself, which does not.
+        // The command starts a background process that ignores SIGTERM. The shell itself handles the signal.
         let ignoring = format!("(trap '' TERM; sleep 1000 & echo $! >> {path}; wait) &");
         let command = format!("{ignoring} trap 'echo told > {path}.term; exit' TERM; echo $$ >> {path}; wait");
         let child = start(&command, &request("a"), None).unwrap();

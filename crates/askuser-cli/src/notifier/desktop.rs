@@ -1,5 +1,5 @@
-//! A desktop notification for a question that no other surface shows. The code for macOS and Windows follows their
-//! documentation and was never run there.
+//! Shows a desktop notification for a question that no other surface shows. The code for macOS and Windows follows
+//! their documentation and was never run there.
 
 use super::plain;
 use crate::store::words;
@@ -10,12 +10,12 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// Whether there is a desktop to show it on.
+/// Returns whether there is a desktop that can show a notification.
 pub(super) fn is_there() -> bool {
     matches!(command("", ""), Some(Ok(_)))
 }
 
-/// Starts the program that shows it, if there is a desktop: who asks, and the title of the question.
+/// Starts the program that shows the asker and the title of the question. Returns `None` without a desktop.
 pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>> {
     let title = question.request.title();
     let mut command = command(&plain(&words::who_and_where(question)), &plain(&title))?.ok()?;
@@ -23,11 +23,11 @@ pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>>
     Some(quiet.spawn().map_err(|error| error.to_string()))
 }
 
-/// On Linux and its kin, by the session's bus.
+/// Returns the command for Linux and similar systems, which uses the bus of the session. `None` without a bus.
 #[cfg(not(any(windows, target_os = "macos")))]
 fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     const BUS: &str = "DBUS_SESSION_BUS_ADDRESS";
-    // The usual bus of a session: many clients pass on no variable for it.
+    // Many clients do not pass on the variable, so the usual bus of a session is tried.
     let usual_bus = || {
         let usual = || PathBuf::from(format!("/run/user/{}", rustix::process::getuid().as_raw()));
         let socket = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(usual, PathBuf::from).join("bus");
@@ -41,7 +41,7 @@ fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     }))
 }
 
-/// The words are arguments of the script, never part of it.
+/// Returns the command for macOS. The text consists of arguments, and is never a part of the script.
 #[cfg(target_os = "macos")]
 fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     let script = ["on run words", "display notification (item 2 of words) with title (item 1 of words)", "end run"];
@@ -52,8 +52,8 @@ fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     }))
 }
 
-/// Shown under the name of PowerShell, which every Windows knows, because an uninstalled program has no own name. The
-/// text is in the environment, never in the script.
+/// Returns the command for Windows. The notification has the name of PowerShell, which every Windows knows, because an
+/// uninstalled program has no name. The text is in the environment, and never a part of the script.
 #[cfg(windows)]
 fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     const SCRIPT: &str = "\

@@ -1,8 +1,8 @@
-//! Calls the person to a waiting question by a popup in a terminal multiplexer, their own command, and a notification.
-//! The notification is on the asking process's terminal, or else on the desktop.
+//! Notifies the person of a waiting question: by a popup in a terminal multiplexer, by their own command, and by a
+//! notification. The notification is on the asking process's terminal, or else on the desktop.
 //!
-//! It runs concurrently and can neither delay nor fail the question. Errors are stored for `askuser doctor`. Each
-//! question is announced once, and not while a live list that shows it has the focus.
+//! The notifier runs concurrently, so it can neither delay nor fail the question. Errors are stored for `askuser
+//! doctor`. Each question is announced once, unless a visible list already shows it.
 
 mod command;
 mod desktop;
@@ -25,7 +25,7 @@ use std::time::Duration;
 /// The time for which a prompt at the asking process delays other calls.
 const SHOWN_HERE: Duration = Duration::from_secs(30);
 
-/// The number of calls in progress.
+/// The number of calls that have not left this process, with a condition variable for its change.
 static LEAVING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 pub(crate) fn notifier(
@@ -38,7 +38,7 @@ pub(crate) fn notifier(
         command: settings.on_question.clone(),
         popups: Popups::of(settings, location),
         notify: settings.notify,
-        // As the person would see it.
+        // The store is used as the person, because the person's view determines whom to call.
         person: asker.handle(Principal::person(asker.person(), Via::Inbox)),
         is_shown_here,
     };
@@ -53,7 +53,7 @@ pub(crate) fn notifier(
     }
 }
 
-/// The ways to call the person from here to a question of a process without a terminal.
+/// Returns the ways to call the person to a question if the asking process has no terminal.
 pub(crate) fn ways(settings: &Settings) -> Vec<&'static str> {
     let command = settings.on_question.is_some();
     let popup = settings.popup && Popups::are_there();
@@ -62,7 +62,7 @@ pub(crate) fn ways(settings: &Settings) -> Vec<&'static str> {
     ways.into_iter().filter(|(is_used, _)| *is_used).map(|(_, way)| way).collect()
 }
 
-/// Waits until every call is on its way, so that a process may end; not for long.
+/// Waits for a limited time until every call was made, so that the process may end.
 pub(crate) fn wait_until_called() {
     let waits = |leaving: &mut usize| *leaving > 0;
     let limit = if signals::received().is_some() { signals::GRACE } else { Duration::from_secs(2) };
@@ -78,7 +78,7 @@ struct Call {
     popups: Option<Popups>,
     notify: bool,
     person: Handle,
-    /// Whether a prompt of the asking process shows it.
+    /// Whether a prompt of the asking process shows the question.
     is_shown_here: bool,
 }
 
@@ -89,7 +89,7 @@ impl Call {
         }
         let announced =
             self.command.as_ref().map(|command| command::run(command, &question.request, Some(question.id.as_str())));
-        // Only the command is called for others: it may know how to reach them.
+        // For other people's questions only the command is called, because it may be able to reach them.
         let is_asked = self.person.principal().is_asked(&question.request);
         let popups = self.popups.as_ref().filter(|_| is_asked);
         let mut pause = if self.is_shown_here { Some(SHOWN_HERE) } else { popups.and_then(|_| popup::pause()) };
@@ -108,7 +108,8 @@ impl Call {
         let popup = popup.and_then(|opened| opened.inspect_err(|error| self.failed("popup", error)).ok());
         let mut desktop = None;
         if popup.is_none() && self.notify && is_asked && !self.is_shown_here {
-            // A person at the terminal of the process that asks needs no other call, nor one who has a command for it.
+            // A person at the asking process's terminal needs no other call. A command replaces the desktop
+            // notification.
             match std::io::stderr().is_terminal() {
                 true => self.say_here(question),
                 false if announced.is_none() => desktop = desktop::notify(question),
@@ -116,7 +117,7 @@ impl Call {
             }
         }
         self.left();
-        // From here on no process waits for us; only what became of it is of interest.
+        // The process no longer waits for this call. Only its result is recorded.
         if let Some(Ok(status)) = popup.map(|mut popup| popup.wait())
             && !status.success()
             && status.code() != Some(1)
@@ -142,7 +143,7 @@ impl Call {
         let _ = pollster::block_on(self.person.note_failure(Some(&failure)));
     }
 
-    /// Writes down what became of a call: how it failed, or that what failed before works now.
+    /// Records the result of a call: its failure, or that a call that had failed now works.
     fn note(&self, what: &str, outcome: Option<Result<(), String>>) {
         match outcome {
             Some(Err(why)) => self.failed(what, &why),
@@ -160,7 +161,7 @@ impl Call {
         pollster::block_on(self.person.is_list_shown()).unwrap_or(false)
     }
 
-    /// Rings and notifies through the terminal of the process that asks.
+    /// Rings the bell and notifies through the terminal of the asking process.
     fn say_here(&self, question: &StoredQuestion) {
         let mut stderr = std::io::stderr();
         let text = plain(&format!("{} asks: {}", words::who(question), question.request.title()));
@@ -178,7 +179,8 @@ impl Call {
     }
 }
 
-/// Text without any meaning to a terminal or multiplexer: tmux runs `#(…)` in a title.
+/// Returns a text without any characters that a terminal or multiplexer interprets. For example, tmux runs `#(…)` in a
+/// title.
 fn plain(text: &str) -> String {
     let plain = |c: &char| c.is_alphanumeric() || " .,:?!'()/_-~".contains(*c);
     sanitize::line(text).chars().filter(plain).take(120).collect()

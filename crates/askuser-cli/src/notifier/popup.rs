@@ -1,6 +1,6 @@
-//! A popup of the terminal multiplexer, in the size of the question that it shows.
+//! Popups of the terminal multiplexer. A popup has the size of the question that it shows.
 //!
-//! It opens on the client that the person used last. It does not open over the pane of the process that asks while the
+//! A popup opens on the client that the person used last. It does not open over the asking process's pane while the
 //! person types there.
 
 use crate::config::Settings;
@@ -13,41 +13,41 @@ use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The time after a key in a pane in which the person is taken to look at it.
+/// The time after a key in a pane for which the person counts as looking at it.
 const AT_WORK: Duration = Duration::from_secs(20);
-/// The most that passes until it is noticed that the person left the pane.
+/// The maximum time until a change of the pane is noticed.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
-/// The columns and rows of a popup's border.
+/// The number of columns, and of rows, that a popup's border takes.
 const BORDER: u16 = 2;
-/// The size of a client of Zellij, which does not tell it.
+/// The assumed size of a client of Zellij, which does not report the size.
 const UNKNOWN_SIZE: (u16, u16) = (80, 24);
 
-/// The popups of this user's settings.
+/// The popups according to the user's settings.
 pub(crate) struct Popups {
     location: String,
     theme: Theme,
 }
 
-/// A client of tmux.
+/// A client of tmux, as `tmux list-clients` reports it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Client {
-    /// The time of the last key, in seconds.
+    /// The time of the last key, in seconds since the Unix epoch.
     active_at: u64,
     name: String,
     size: (u16, u16),
     is_focused: bool,
-    /// The active pane: its id, and its first process.
+    /// The active pane: its id, and the id of its first process.
     pane: [String; 2],
 }
 
 impl Popups {
-    /// `None` if the settings allow no popup, or a prompt in one could not open the store.
+    /// Returns the popups. `None` if the settings disable them, or if a prompt in a popup could not open the store.
     pub(crate) fn of(settings: &Settings, location: &Location) -> Option<Popups> {
         let is_possible = settings.popup && !matches!(location, Location::Postgres(_));
         is_possible.then(|| Popups { location: location.to_string(), theme: terminal_options(settings).theme })
     }
 
-    /// Whether there is a multiplexer here.
+    /// Returns whether a multiplexer runs here.
     pub(super) fn are_there() -> bool {
         is_in_zellij() || !clients().is_empty()
     }
@@ -57,8 +57,8 @@ impl Popups {
         Some(started(&mut self.command(question)?))
     }
 
-    /// Opens the prompt of a question once this process, which is in a popup itself, has ended. A client has one popup
-    /// at a time. Returns whether that was possible.
+    /// Opens the prompt of a question after this process, itself in a popup, has ended. A client has only one popup at
+    /// a time. Returns whether that was possible.
     pub(crate) fn open_next(&self, question: &StoredQuestion) -> bool {
         const ONCE_ENDED: &str = "while kill -0 \"$0\" 2>/dev/null; do sleep 0.05; done; sleep 0.1; exec \"$@\"";
         let is_in_popup = is_in_zellij() || std::env::var_os("TMUX").is_some();
@@ -72,11 +72,12 @@ impl Popups {
     }
 
     fn command(&self, question: &StoredQuestion) -> Option<Command> {
-        // By its name: Linux adds " (deleted)" to the path of a program that an upgrade has replaced.
+        // The program is found by its name. Linux adds " (deleted)" to the path of a program that an upgrade has
+        // replaced.
         let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
         let mut prompt = vec![program.as_os_str().to_str()?, "answer", question.id.as_str(), "--unbidden"];
         prompt.extend(["--store", &self.location]);
-        // In a popup the terminal does not tell its background.
+        // A terminal in a popup does not report its background.
         prompt.extend(theme_name(self.theme.background).into_iter().flat_map(|theme| ["--theme", theme]));
         if is_in_zellij() {
             let mut command = programs::command("zellij").ok()?;
@@ -89,13 +90,13 @@ impl Popups {
         let mut command = programs::command("tmux").ok()?;
         let prompt: Vec<String> = prompt.iter().map(|word| shell_quoted(word)).collect();
         let (columns, rows) = self.size(question, client.size);
-        // The title does not name the asker: the question of another may follow.
+        // The title does not name the asker, because another asker's question may follow.
         command.args(["display-popup", "-c", &client.name, "-E", "-T", " askuser "]);
         command.args(["-w", &columns.to_string(), "-h", &rows.to_string()]).arg(prompt.join(" "));
         Some(command)
     }
 
-    /// The size of the popup for a question on a client of this size, the border included.
+    /// Returns the size of the popup for a question on a client of this size, with its border.
     fn size(&self, question: &StoredQuestion, (columns, rows): (u16, u16)) -> (u16, u16) {
         let most = (columns.saturating_sub(BORDER), rows.saturating_sub(BORDER));
         let (columns, rows) = popup_size(&question.request, self.theme, most);
@@ -112,8 +113,8 @@ fn theme_name(background: Background) -> Option<&'static str> {
     }
 }
 
-/// The time until the next check whether a popup may open. `None` if the person does not type in the pane of this
-/// process. The pane is known by its id, or by its session, because many agents start their servers without
+/// Returns the time until the next check whether a popup may open. `None` if the person does not type in the pane of
+/// this process. The pane is identified by its id or by its session, because many agents start their servers without
 /// `TMUX_PANE`.
 pub(super) fn pause() -> Option<Duration> {
     let own = [std::env::var("TMUX_PANE").ok(), session()];
@@ -122,7 +123,8 @@ pub(super) fn pause() -> Option<Duration> {
 }
 
 impl Client {
-    /// `#{client_activity} #{client_width} #{client_height} #{client_flags} #{pane_id} #{pane_pid} #{client_name}`
+    /// Parses a line in the format `#{client_activity} #{client_width} #{client_height} #{client_flags} #{pane_id}
+    /// #{pane_pid} #{client_name}`.
     fn read(line: &str) -> Option<Client> {
         let fields: Vec<&str> = line.splitn(7, ' ').collect();
         let [active_at, columns, rows, flags, pane, process, name] = fields[..] else { return None };
@@ -135,7 +137,8 @@ impl Client {
         })
     }
 
-    /// The rest of the time that the person is taken to work in the pane of this id or this first process.
+    /// Returns the remaining time for which the person counts as working in the own pane. `None` if they do not work
+    /// there. The pane is identified by its id or its first process.
     fn at_work_for(&self, own: &[Option<String>; 2], now: Duration) -> Option<Duration> {
         let is_own = self.pane.iter().zip(own).any(|(pane, own)| Some(pane) == own.as_ref());
         let until = Duration::from_secs(self.active_at) + AT_WORK;
@@ -143,7 +146,7 @@ impl Client {
     }
 }
 
-/// The first process of this session.
+/// Returns the id of the first process of this session.
 fn session() -> Option<String> {
     #[cfg(unix)]
     return Some(rustix::process::getsid(None).ok()?.as_raw_nonzero().to_string());
@@ -169,7 +172,7 @@ fn started(command: &mut Command) -> Result<Child, String> {
     quiet.spawn().map_err(|error| error.to_string())
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub(crate) fn shell_quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

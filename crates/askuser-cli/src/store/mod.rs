@@ -1,4 +1,4 @@
-//! The store of the inbox as commands use it: opened for a person or for an agent, and asked through.
+//! The store of the inbox for commands. It is opened for a person or for an agent, and questions are asked through it.
 
 pub(crate) mod words;
 
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The location of the store by the settings.
+/// Returns the location of the store according to the settings.
 pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
     match settings.store.as_ref().map(|store| Location::parse(store.as_os_str())) {
         Some(location @ (Location::Address(_) | Location::Postgres(_))) => Ok(location),
@@ -30,21 +30,21 @@ pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
     }
 }
 
-/// The files of a store that is not in the state folder, and what lets one in at an address.
+/// Returns the files of a store outside the state folder, and the token file of a store at an address.
 pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
     let store = settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files());
     store.into_iter().flatten().chain(settings.token_file.as_ref().map(|file| file.path.clone())).collect()
 }
 
-/// The token for a store at an address, in the environment.
+/// The environment variable with the token for a store at an address.
 pub(crate) const TOKEN: &str = "ASKUSER_TOKEN";
 
-/// The store that the settings name. A server that is away is waited for, and that is said once.
+/// Opens the store that the settings name. An unreachable server is waited for, with one notice.
 pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     open_within(settings, patient(None))
 }
 
-/// To wait for a server so long at most, and to say so once.
+/// Returns the patience to wait for a server for at most `limit`, with one notice.
 pub(crate) fn patient(limit: Option<Duration>) -> Patience {
     Patience { limit, on_away: Some(Arc::new(failure::notice)), stop: signals::calls() }
 }
@@ -67,7 +67,7 @@ fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<
     Ok(device.into_iter().fold(store, |store, device| store.with_device(&device)))
 }
 
-/// The credentials of the store that the settings name.
+/// Returns the credentials of the store that the settings name.
 pub(crate) fn administration(settings: &Settings) -> Result<Arc<dyn Credentials>, Failure> {
     match location(settings)? {
         Location::Address(address) => Ok(Arc::new(at_address(settings, &address, prompt())?)),
@@ -75,7 +75,8 @@ pub(crate) fn administration(settings: &Settings) -> Result<Arc<dyn Credentials>
     }
 }
 
-/// The store in a file or a database that the settings name: what only the machine that keeps the questions can do.
+/// Opens the store in the file or database that the settings name. Only the machine that stores the questions can do
+/// this.
 pub(crate) fn open_kept(settings: &Settings) -> Result<Arc<dyn ServerStore>, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
@@ -101,8 +102,8 @@ pub(crate) fn postgres(address: &str, patience: Duration) -> Result<askuser_post
     askuser_postgres::PostgresStore::open(address, options).map_err(failed)
 }
 
-/// The token for a store at an address, and the token of the device for the person at its terminal. A token in a file
-/// goes only to the server that it belongs to.
+/// Returns the token for a store at an address, and the device token for the person at the terminal. A token from a
+/// file is sent only to the server that it belongs to.
 fn tokens(settings: &Settings, address: &str) -> Result<(String, Option<String>), Failure> {
     let read = |file: &TokenFile| {
         let path = &file.path;
@@ -126,7 +127,7 @@ fn tokens(settings: &Settings, address: &str) -> Result<(String, Option<String>)
     }
 }
 
-/// The file with the token of this person's device, if the environment has the token that asks.
+/// Returns the file with the token of this person's device, if the environment contains the asking token.
 fn device_file<'a>(settings: &'a Settings, address: &str) -> Option<&'a TokenFile> {
     let file = settings.token_file.as_ref().filter(|file| file.is_in_file && is_of(file, address));
     file.filter(|_| environment::variable(TOKEN).is_some())
@@ -145,23 +146,24 @@ fn token(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// The patience for a person at a shell with a server that is away. They see the error at once and can retry.
+/// Returns the patience with an unreachable server for a person at a shell. The person sees the error soon and can
+/// retry.
 fn prompt() -> Patience {
     Patience { on_away: None, ..patient(Some(Duration::from_secs(3))) }
 }
 
-/// The store that the settings name, for a person at a shell. A notice about an absent server would disturb their
-/// prompt, so the calls themselves fail.
+/// Opens the store that the settings name, for a person at a shell. A notice about an unreachable server would disturb
+/// a prompt, so the calls themselves fail.
 pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
     let store = open_existing(settings, prompt())?;
     let Location::Address(address) = location(settings)? else { return Ok(store) };
-    // There it is the token that says who acts.
+    // On a server, the token identifies the person.
     let name = done(at_address(settings, &address, prompt())?.person())?;
     let name = name.filter(|_| store.principal().is_a_person());
     Ok(name.map_or(store.clone(), |name| store.by(Principal::person(name, Via::Inbox))))
 }
 
-/// Opens a store that must exist. A missing one was misspelt, or no question was asked yet.
+/// Opens a store that must exist. If it is missing, its name is misspelt or no question was asked yet.
 pub(crate) fn open_existing(settings: &Settings, patience: Patience) -> Result<Handle, Failure> {
     let location = location(settings)?;
     if settings.store.is_some() && !location.exists() {
@@ -171,7 +173,8 @@ pub(crate) fn open_existing(settings: &Settings, patience: Patience) -> Result<H
     Ok(Handle::new(open_within(settings, patience)?, actor(Via::Inbox)))
 }
 
-/// The audience of a question by the command line. An unknown name is refused, by the server if there is one.
+/// Returns the audience of a question from the command line. An unknown name is an error. If there is a server, the
+/// server checks the names.
 pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<String>, Failure> {
     let names: Vec<String> =
         args.get_many::<String>("for").into_iter().flatten().map(|name| name.trim().to_owned()).collect();
@@ -184,12 +187,13 @@ pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<Str
     Ok(names)
 }
 
-/// Blocks this thread until the store replies.
+/// Blocks this thread until the store replies, and returns the reply.
 pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
     block_on(call).map_err(failed)
 }
 
-/// The same for a caller that looks at the error. Once the process is to end, every call ends within a moment.
+/// Blocks this thread until the store replies, and returns its reply or its error. After a signal that ends the
+/// process, every call ends within a moment.
 pub(crate) fn block_on<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let stopped = || StoreError::unknown("cannot reach the inbox", "no reply before the process ended");
     pollster::block_on(signals::calls().run_until_cancelled(call)).unwrap_or_else(|| Err(stopped()))
@@ -197,7 +201,7 @@ pub(crate) fn block_on<T>(call: impl Future<Output = Result<T, StoreError>>) -> 
 
 const PAGE: u32 = 500;
 
-/// Reads a list page by page, however long it is.
+/// Reads a list of any length page by page.
 pub(crate) fn for_each_page(
     store: &Handle,
     filter: Filter,
@@ -219,17 +223,17 @@ pub(crate) fn attempt() -> Result<Attempt, Failure> {
     askuser_inbox::new_attempt().or_fail("cannot get random numbers")
 }
 
-/// The store of an agent whose settings name the inbox.
+/// Opens the store for an agent. Returns `None` if its settings do not name the inbox.
 pub(crate) fn inbox_store(settings: &Settings, surfaces: &Surfaces) -> Result<Option<Arc<dyn Store>>, Failure> {
     surfaces.uses_the_inbox().then(|| open(settings)).transpose()
 }
 
-/// Waits until the last messages are written: what was delivered, and that this process no longer waits.
+/// Waits until the last messages are written: the deliveries, and that this process no longer waits.
 pub(crate) fn flush(store: Option<Arc<dyn Store>>) -> Result<(), Failure> {
     store.map_or(Ok(()), |store| done(store.flush()))
 }
 
-/// Asks through the inbox, and at a surface of this process.
+/// Returns an asker through the inbox and, if `here` is given, at a surface of this process.
 pub(crate) fn asker(
     settings: &Settings,
     store: Arc<dyn Store>,
@@ -242,12 +246,12 @@ pub(crate) fn asker(
     Ok(here.into_iter().fold(asker.on_new(notifier), InboxAsker::with_surface))
 }
 
-/// The store, as the person at this terminal uses it.
+/// Returns the store for the person at this terminal.
 pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
     Handle::new(store.clone(), actor(Via::Terminal))
 }
 
-/// The person at this machine, as the system names them.
+/// Returns the system's name of the person at this machine.
 pub(crate) fn person() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named
@@ -256,7 +260,7 @@ pub(crate) fn person() -> String {
         .unwrap_or_else(|| "somebody".into())
 }
 
-/// The origin of this process.
+/// Returns the origin of questions from this process.
 pub(crate) fn origin(agent: &str) -> Origin {
     let origin = Origin::default().with_agent(agent);
     let folder = std::env::current_dir().map(|folder| folder.display().to_string());
@@ -269,18 +273,18 @@ pub(crate) fn origin(agent: &str) -> Origin {
     origin
 }
 
-/// The principal that acts at a surface of this process: the person there, or an observer if an agent started this
-/// process or one above it. Every command gets its principal here.
+/// Returns the principal that acts at a surface of this process. It is the person there, or an observer if an agent
+/// started this process or one of its ancestors. Every command gets its principal here.
 pub(crate) fn actor(via: Via) -> Principal {
     if is_run_by_a_person() { Principal::person(person(), via) } else { Principal::observer() }
 }
 
-/// Whether a person runs this process, and no agent has started it.
+/// Returns whether a person runs this process, and not an agent.
 pub(crate) fn is_run_by_a_person() -> bool {
     std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT).is_none()
 }
 
-/// Refuses to act for a person where an agent has started this process.
+/// Fails if an agent has started this process, because only a person may perform this operation.
 pub(crate) fn only_a_person(what: &str) -> Result<(), Failure> {
     if is_run_by_a_person() {
         return Ok(());
@@ -305,7 +309,7 @@ pub(crate) fn failed(error: StoreError) -> Failure {
     }
 }
 
-/// A question by its id, or by as much of it as names one question only.
+/// Returns a question by its id, or by an unambiguous beginning of its id.
 pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuestion, Failure> {
     let given = args.get_one::<String>("id").map_or("", String::as_str);
     let ids = match QuestionId::parse(given) {
@@ -323,7 +327,7 @@ pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuesti
     }
 }
 
-/// A question that ended otherwise than the person here wanted.
+/// Returns the failure for a question that has ended in another way than the person wanted.
 pub(crate) fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
     Failure::new(format!("{} {}", question.id, words::ended(&question.request, ending))).code(exit::ENDED_ELSEWHERE)
 }

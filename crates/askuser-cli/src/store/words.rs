@@ -1,4 +1,4 @@
-//! Questions and their endings, as people read them.
+//! Formats questions and their endings for people.
 
 use askuser::store::{AskerPresence, Ending, QuestionId, StoredQuestion, UnsentWords};
 use askuser::{Request, Status, permission, report, sanitize};
@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use std::time::Duration;
 
-/// The ending of a question: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
+/// Formats the ending of a question: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
 pub(crate) fn ended(request: &Request, ending: &Ending) -> String {
     let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
     match ending {
@@ -30,7 +30,7 @@ pub(crate) fn ended(request: &Request, ending: &Ending) -> String {
     }
 }
 
-/// The person who ended it, and the device: `ada on phone`.
+/// Formats the person who ended a question, with the device: `ada on phone`. Returns `None` if no person is known.
 pub(crate) fn answerer(ending: &Ending) -> Option<String> {
     let device =
         ending.resolution().and_then(|resolution| resolution.device()).filter(|name| ending.by() != Some(name));
@@ -38,23 +38,26 @@ pub(crate) fn answerer(ending: &Ending) -> Option<String> {
     ending.by().map(|by| sanitize::line(&format!("{by}{device}")).into_owned())
 }
 
-/// For whom it is, where it is not for everybody: `[for ada, ops]`, after a space.
+/// Formats the audience of a question with a space before it: ` [for ada, ops]`. Returns an empty text if the question
+/// is for everybody.
 pub(crate) fn for_whom(question: &StoredQuestion) -> String {
     question.request.audience_words().map(|names| format!(" [for {names}]")).unwrap_or_default()
 }
 
-/// A person's decision: `Database: PostgreSQL`, or the note that keeps a permitted call from running.
+/// Formats a person's decision: `Database: PostgreSQL`, or the note that prevents a permitted call from running.
+/// Returns `None` without a decision.
 pub(crate) fn decided(request: &Request, ending: &Ending) -> Option<String> {
     not_run(request, ending).or_else(|| report::decided(ending.resolution()?.outcome()))
 }
 
-/// The note beside a yes that keeps a permission or a plan from running: `not run: in a branch`.
+/// Formats the note that prevents a permission or a plan from running: `not run: in a branch`. Returns `None` without
+/// such a note.
 pub(crate) fn not_run(request: &Request, ending: &Ending) -> Option<String> {
     let note = permission::condition(request.key().purpose, request.set(), ending.resolution()?.outcome())?;
     Some(format!("not run: {}", sanitize::line(note)))
 }
 
-/// The header and what is asked: `Database: Which database?`.
+/// Formats the header and the title: `Database: Which database?`.
 pub(crate) fn titled(question: &StoredQuestion) -> String {
     match question.request.set().questions()[0].chip() {
         None => question.request.title(),
@@ -62,35 +65,36 @@ pub(crate) fn titled(question: &StoredQuestion) -> String {
     }
 }
 
-/// The short name of a question: `Database`, or the headers of several.
+/// Returns the short name of a question: its header, or the headers of several questions.
 pub(crate) fn name(question: &StoredQuestion) -> String {
     let headers: Vec<&str> = question.request.set().questions().iter().map(|question| question.header()).collect();
     headers.join(", ")
 }
 
-/// The hint that a waiting command prints.
+/// Returns the hint that a waiting command prints.
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
     let (id, names) = (&question.id, question.request.audience_words());
     let names = names.map(|names| format!(" for {names}")).unwrap_or_default();
     format!("the question waits in the inbox as {id}{names}; answer it with `askuser inbox` or `askuser answer {id}`")
 }
 
-/// Stands for a question of a list that cannot be read.
+/// Returns the line that replaces an unreadable question in a list.
 pub(crate) fn unreadable(id: &QuestionId) -> String {
     format!("question {id} cannot be read")
 }
 
-/// `New: Claude Code asks: Which database?`
+/// Formats a notice such as `New: Claude Code asks: Which database?`.
 pub(crate) fn new_question(question: &StoredQuestion) -> String {
     format!("New: {} asks: {}", who(question), question.request.title())
 }
 
-/// Whether `doctor` or `init` asked it to try an agent's server: no person was meant to see it.
+/// Returns whether `doctor` or `init` asked the question to test an agent's server. Such a question is not meant for a
+/// person.
 pub(crate) fn is_probe(question: &StoredQuestion) -> bool {
     question.request.origin().agent.as_deref() == Some(askuser_mcp::PROBE_CLIENT)
 }
 
-/// The agent and its task: `Claude Code (task 'tests')`.
+/// Formats the agent and its task: `Claude Code (task 'tests')`.
 pub(crate) fn who(question: &StoredQuestion) -> String {
     let agent = question.request.origin().agent_name().unwrap_or_else(|| "an agent".to_owned());
     match question.request.asked_by() {
@@ -99,7 +103,7 @@ pub(crate) fn who(question: &StoredQuestion) -> String {
     }
 }
 
-/// The agent and its folder: `Claude Code in ~/shop`.
+/// Formats the agent and its folder: `Claude Code in ~/shop`.
 pub(crate) fn who_and_where(question: &StoredQuestion) -> String {
     let folder = folder(question).map(|folder| format!(" in {folder}")).unwrap_or_default();
     format!("{}{folder}", who(question))
@@ -110,7 +114,7 @@ pub(crate) fn folder(question: &StoredQuestion) -> Option<String> {
     Some(home_relative(&sanitize::line(folder)))
 }
 
-/// A folder with `~` for the home folder.
+/// Formats a folder with `~` for the home folder.
 pub(crate) fn home_relative(folder: &str) -> String {
     let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
     match home.and_then(|home| folder.strip_prefix(&home).map(str::to_owned)) {
@@ -125,7 +129,7 @@ pub(crate) fn project(question: &StoredQuestion) -> String {
     if name.is_empty() { folder } else { name.to_owned() }
 }
 
-/// The presence of an agent that does not wait for the answer. `None` if it waits.
+/// Describes the presence of an agent that does not wait for the answer. Returns `None` if the agent waits.
 pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
     match question.asker {
         AskerPresence::Waits => None,
@@ -135,8 +139,8 @@ pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
     }
 }
 
-/// The way of an answer to an agent that did not wait for it: `answered 12 min ago; Claude Code has not fetched it`. `None` once it is
-/// delivered.
+/// Describes an answer that its agent has not fetched: `answered 12 min ago; Claude Code has not fetched it`. Returns
+/// `None` if the answer is delivered, or the agent waits for it.
 pub(crate) fn not_fetched(question: &StoredQuestion) -> Option<String> {
     let ended_ms = question.ending.as_ref()?.resolution()?.at_ms()?;
     if question.delivered_ms.is_some() || question.asker == AskerPresence::Waits {
@@ -148,7 +152,7 @@ pub(crate) fn not_fetched(question: &StoredQuestion) -> Option<String> {
     Some(format!("answered {ago} ago; {agent} {told} not fetched it"))
 }
 
-/// The unsent text of a person. If there are several drafts, each says where and when it was typed.
+/// Returns the unsent text of a person. If there are several drafts, each has its place and time.
 pub(crate) fn unsent(drafts: &[UnsentWords]) -> Vec<String> {
     let of = |saved: &UnsentWords| {
         let typed = match drafts {
@@ -162,7 +166,7 @@ pub(crate) fn unsent(drafts: &[UnsentWords]) -> Vec<String> {
     drafts.iter().flat_map(of).collect()
 }
 
-/// A time of today as `12:04`, any other with its date.
+/// Formats a time of today as `12:04`, and any other time with its date.
 pub(crate) fn time(ms: u64) -> String {
     let Some(then) = zoned(ms) else { return "?".into() };
     let now = Zoned::now();
@@ -178,7 +182,7 @@ fn zoned(ms: u64) -> Option<Zoned> {
     Some(Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?.to_zoned(TimeZone::system()))
 }
 
-/// A duration: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
+/// Formats a duration: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

@@ -1,4 +1,5 @@
-//! kill -9 at every step, then resume: nothing asked twice that was answered, nothing run twice, nothing lost.
+//! Kills the agent with SIGKILL at every step, then resumes it. No answered question is asked again, no command runs
+//! twice, and no answer is lost.
 
 use crate::place::{Driver, Place, ask};
 use serde_json::{Value, json};
@@ -21,7 +22,8 @@ fn script() -> Value {
     })
 }
 
-/// Runs until the turn is done, or for so many events; says what was asked.
+/// Runs until the turn is done, or for at most `most` events. Returns the questions asked, the final text, and the
+/// number of events.
 fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usize) {
     let (mut asked, mut text, mut count) = (Vec::new(), None, 0);
     while count < most
@@ -47,18 +49,18 @@ fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usi
     (asked, text, count)
 }
 
-/// The ids of questions whose outcome was written down.
+/// Returns the ids of the questions whose outcome was recorded.
 fn settled(entries: &[Value]) -> BTreeSet<String> {
     let outcomes = entries.iter().filter(|entry| entry["type"] == "outcome");
     outcomes.map(|entry| name(&entry["task"], &entry["id"], &entry["purpose"])).collect()
 }
 
-/// Whether the last message of the script was written down.
+/// Returns whether the last message of the script was recorded.
 fn is_over(entries: &[Value]) -> bool {
     entries.iter().any(|entry| entry["type"] == "assistant" && entry["content"][0]["text"] == "All done.")
 }
 
-/// A question as this test names it: `TASK/CALL:purpose`.
+/// Returns this test's name for a question: `TASK/CALL:purpose`.
 fn name(tasks: &Value, call: &Value, purpose: &Value) -> String {
     let tasks: String =
         tasks.as_array().into_iter().flatten().map(|task| format!("{}/", task.as_str().unwrap())).collect();
@@ -90,7 +92,7 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         let answered = settled(&before);
         let started = |id: &str| before.iter().any(|entry| entry["type"] == "started" && entry["id"] == id);
         let was_prompted = before.iter().any(|entry| entry["type"] == "user");
-        // A session without a prompt is not one to continue.
+        // A session without a message cannot be continued.
         let args: &[&str] = if was_prompted { &["--continue"] } else { &["-p", "go"] };
         let mut driver = Driver::start(place.agent(&script(), args).args(STREAM));
         let over = is_over(&before);
@@ -100,7 +102,7 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         assert_eq!(again, Vec::<&String>::new(), "asked again after {step} events");
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "asked twice after {step} events");
         assert_eq!(text.as_deref(), (!over).then_some("All done."), "killed after {step} events");
-        // Cut off between starting and being written down, that is unknown; it is not run again in any case.
+        // If the kill came between the start and its record, the result is unknown. The command is never run again.
         for (id, name, whole) in [("call_1_1", "log", "ran\n"), ("call_3_1", "end.txt", "the end\n")] {
             let text = std::fs::read_to_string(place.folder().join(name)).unwrap_or_default();
             assert!(text == whole || (started(id) && text.is_empty()), "killed after {step} events: {name}: {text:?}");
@@ -110,7 +112,8 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
     }
 }
 
-/// Turns that each run a command with much output, and ask in every third: more than a small context holds.
+/// Returns a script whose turns each run a command with much output, and ask in every third turn. The output exceeds a
+/// small context.
 fn long_script(turns: usize) -> Value {
     let turn = |i: usize| {
         let command = format!("echo ran {i} >> log; seq {i}000 {i}999");
@@ -146,10 +149,10 @@ fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_e
         }
         let count = |kind: &str| entries.iter().filter(|entry| entry["type"] == kind).count();
         assert!(lives > 3, "{lives} lives");
-        // Of a command that is killed there is nothing to summarise, so short lives have few.
+        // A killed command has no output to summarise, so a test with many kills has few summaries.
         summaries += count("compacted");
         assert_eq!(settled(&entries).len(), TURNS + TURNS / 3, "what was asked is settled");
-        // Cut off between starting and being written down, that is unknown; nothing is run twice in any case.
+        // If the kill came between the start and its record, the result is unknown. No command is run twice.
         let log = std::fs::read_to_string(place.folder().join("log")).unwrap();
         let ran: Vec<&str> = log.lines().collect();
         assert_eq!(ran.iter().collect::<BTreeSet<_>>().len(), ran.len(), "run twice: {ran:?}");
@@ -158,7 +161,8 @@ fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_e
     assert!(summaries > 4, "{summaries} summaries");
 }
 
-/// The loop takes a tool that panics for one that failed; a profile that aborts would end the agent instead.
+/// The loop treats a tool that panics as a failed tool. A build profile with `panic = "abort"` would end the agent
+/// instead.
 #[test]
 fn what_people_install_survives_a_tool_that_panics() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");

@@ -1,4 +1,4 @@
-//! `--output stream-json`, driven as a front end would: `docs/agent-protocol.md` is what it may rely on.
+//! Tests `--output stream-json` as a front end uses it. A front end may rely on `docs/agent-protocol.md`.
 
 use crate::place::{Driver, Place, ask, one_question};
 use rustix::process::Signal;
@@ -255,14 +255,14 @@ fn a_question_that_a_person_has_seen_is_not_settled_by_a_run_without_a_person() 
         assert_eq!(code, 3);
         assert!(stderr.contains("a question still waits for its answer"), "{stderr}");
     }
-    // To say something else does not settle it either.
+    // Another message does not answer the question either.
     let (code, stdout, _) = crate::place::output(&mut place.agent(&one_question(), &["--continue", "-p", "else"]));
     assert_eq!((code, stdout.as_str()), (3, ""));
     let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
     let id = driver.until("ask_user")["id"].clone();
     driver.pick(&id, "SQLite");
     assert_eq!(driver.until("done")["text"], "SQLite it is.");
-    // Answered twice, it is told so at once.
+    // A second answer is rejected at once.
     driver.pick(&id, "PostgreSQL");
     assert_eq!(driver.until("rejected")["error"]["message"], "this question is over");
     assert_eq!(driver.finish(), 0);
@@ -364,7 +364,7 @@ fn a_later_message_does_not_end_a_turn_that_was_continued() {
     std::fs::write(place.folder().join("go"), "").unwrap();
     let mut driver = Driver::start(place.agent(&script, &["--continue", "--permissions", "allow"]).args(STREAM));
     driver.until("cut_off");
-    // The command of the second response runs before the message comes.
+    // The command of the second response runs before the message arrives.
     while !place.folder().join("second").exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -391,7 +391,7 @@ fn a_message_in_a_turn_is_heard_between_two_calls() {
     driver.until("tool_start");
     driver.send(&json!({"type": "user", "text": "only one"}));
     driver.send(&json!({"type": "nothing"}));
-    // Both have been taken.
+    // The process has read both lines.
     driver.until("rejected");
     std::fs::write(place.folder().join("go"), "").unwrap();
     assert_eq!(driver.until("user")["text"], "only one");

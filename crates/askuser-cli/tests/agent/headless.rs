@@ -1,4 +1,4 @@
-//! One turn without a terminal: what is printed, who answers, how it ends.
+//! Tests a turn without a terminal: the output, the source of the answers, and the exit codes.
 
 use crate::place::{Place, ask, one_question, output};
 use serde_json::{Value, json};
@@ -223,7 +223,7 @@ fn a_file_of_answers_permits_only_where_the_agents_own_command_names_it() {
             .map(|question| question["outcome"]["status"].as_str().unwrap())
             .collect();
         let ran = place.folder().join("made").exists();
-        // Questions of the model are answered in either way.
+        // The model's questions are answered in either way.
         let expected =
             if by == "flag" { (0, vec!["answered"; 3], true) } else { (3, vec!["answered", "unavailable"], false) };
         assert_eq!((code, statuses, ran), expected, "{by}: {stderr}");
@@ -235,7 +235,7 @@ fn an_empty_session_is_not_the_one_to_go_on_with() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "One."}, {"text": "Two."}]});
     assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).1, "One.\n");
-    // Begun, and left before anything was said.
+    // The session has begun, and was left without a message.
     output(&mut place.agent(&script, &["--output", "stream-json"]));
     assert_eq!(place.sessions().len(), 2);
     assert_eq!(output(&mut place.agent(&script, &["-p", "go on", "--continue"])).1, "Two.\n");
@@ -281,12 +281,13 @@ fn a_command_that_prints_the_keys_prints_nothing() {
     assert!(run(&["--pass-env", "ANTHROPIC_API_KEY"]).contains("<[key removed]>"), "the command was given the key");
 }
 
-/// Only root reads the environment of a process that keeps its memory to itself; for others this holds anyway.
+/// Only root can read the environment of a process with private memory. Other users cannot read it in any case.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
     let place = Place::new();
-    // In the home there is no sandbox, and the parent of the supervisor is the agent. Backwards, so that nothing is recognised and removed from the result.
+    // The home folder gets no sandbox, so the supervisor's parent is the agent. The output is reversed, so that no
+    // secret is recognised and removed from the result.
     let command = "agent=$(cut -d' ' -f4 /proc/$PPID/stat); tr '\\0' '\\n' </proc/$agent/environ | rev; \
                    cat <&$(tr '\\0' '\\n' </proc/$agent/cmdline | sed -n 3p) | rev; echo \"<$OPENAI_API_KEY>\" | rev; true";
     let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
@@ -384,7 +385,7 @@ fn sessions_are_listed_and_found_by_what_was_said_in_them() {
     assert_eq!(stdout.lines().count(), 2);
 }
 
-/// There is no sandbox in the home.
+/// The home folder gets no sandbox, so the mode is refused with the reason.
 #[test]
 fn the_mode_sandbox_is_refused_where_there_is_none_and_the_reason_said() {
     let place = Place::new();
@@ -459,7 +460,7 @@ fn a_session_is_exported_as_markdown_in_which_nobody_can_speak_for_another() {
     let id = session.file_stem().unwrap().to_str().unwrap();
     let (code, markdown, _) = output(&mut place.askuser(&["agent", "export", id]));
     assert_eq!(code, 0);
-    // Outside of fences, every heading is ours.
+    // Outside of fences, every heading belongs to the export.
     let (mut fence, mut headings) = (None::<String>, Vec::new());
     for line in markdown.lines() {
         let ticks = line.chars().take_while(|c| *c == '`').count();
@@ -515,7 +516,7 @@ fn a_program_that_a_command_planted_is_not_started() {
         let mut ask =
             place.askuser(&["ask", "--via", "inbox", "--detach", "-q", "Really?", "-o", "Yes: a", "-o", "No: b"]);
         let ask = ask.env("PATH", path.as_ref().unwrap()).env("ASKUSER_ON_QUESTION", "true");
-        // 75 says that the question waits.
+        // Exit code 75 means that the question waits.
         assert_eq!(output(ask.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")).0, 75);
     }
     let ran = std::fs::read_to_string(place.folder().join("ran")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! `kill -9` of the program, again and again, with subagents, questions, summaries and words: nothing is done twice, and no word and
-//! no answer is lost. `tests/agent/run` does it 300 times.
+//! Kills the program with SIGKILL, again and again, with subagents, questions, summaries and messages. No command runs
+//! twice, and no message or answer is lost. `tests/agent/run` kills it 300 times.
 
 use crate::place::Place;
 use crate::provider::Provider;
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often it is killed; `ASKUSER_AGENT_KILLS` says otherwise.
+/// Returns the number of kills, which `ASKUSER_AGENT_KILLS` overrides.
 fn kills() -> usize {
     std::env::var("ASKUSER_AGENT_KILLS").map_or(10, |kills| kills.parse().expect("a number"))
 }
 
-/// Acts on the last words, itself and through a subagent.
+/// Returns the model's response: it acts on the last message, itself and through a subagent.
 fn acting(request: &Value) -> Vec<Value> {
     let text = |text: &str| json!({"type": "text", "text": text});
     let call = |name: &str, input: Value| json!({"type": "tool_use", "id": "", "name": name, "input": input});
@@ -48,7 +48,7 @@ struct FrontEnd {
     reader: JoinHandle<()>,
 }
 
-/// The questions whose end a front end was told.
+/// The questions whose end was reported to a front end.
 type Ended = Arc<Mutex<HashSet<String>>>;
 
 fn start(place: &Place, provider: &Provider, ended: &Ended) -> FrontEnd {
@@ -69,7 +69,7 @@ fn start(place: &Place, provider: &Provider, ended: &Ended) -> FrontEnd {
     let ended = ended.clone();
     let answers = input.clone();
     let reader = std::thread::spawn(move || {
-        // A kill may cut a line off.
+        // A kill may truncate a line.
         let events = output.lines().map_while(Result::ok).map_while(|line| serde_json::from_str::<Value>(&line).ok());
         for mut event in events {
             while event["type"] == "task" {
@@ -110,18 +110,18 @@ fn wait_until(place: &Place, agent: &mut Child, is_there: impl Fn(&[Value]) -> b
     }
 }
 
-/// Waits until a word is in the record; until then it has not been heard.
+/// Waits until a message is recorded. Before that, the agent has not read it.
 fn wait_until_heard(place: &Place, agent: &mut Child, word: &str) {
     wait_until(place, agent, |entries| entries.iter().any(|entry| entry["text"] == word));
 }
 
-/// Whether the model has answered this message.
+/// Returns whether the model has answered this message.
 fn is_answered(entries: &[Value], word: &str) -> bool {
     let heard = entries.iter().position(|entry| entry["type"] == "user" && entry["text"] == word);
     heard.is_some_and(|at| entries[at..].iter().any(|entry| entry["type"] == "assistant"))
 }
 
-/// The words that a round says.
+/// The messages that are sent in a round.
 const WORDS: [&str; 2] = ["a", "b"];
 
 #[test]
@@ -138,7 +138,7 @@ fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
     for n in 0..kills() {
         let mut agent = start(&place, &provider, &ended);
         pause(300);
-        // A second word comes while the first is at work.
+        // A second message arrives while the agent works on the first.
         for word in WORDS.iter().take(1 + n % 2).map(|which| format!("word {n} {which}")) {
             send(&agent.input, &json!({"type": "user", "text": word}));
             wait_until_heard(&place, &mut agent.child, &word);
@@ -169,7 +169,7 @@ fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
     let words = (0..kills()).flat_map(|n| WORDS.iter().take(1 + n % 2).map(move |which| format!("word {n} {which}")));
     let words = words.chain(["the end".to_owned()]).map(|word| (word, 1));
     assert_eq!(heard, words.collect::<HashMap<_, _>>());
-    // Each question has one answer, and a model has read it.
+    // Each question has one answer, which a model has read.
     let outcomes: Vec<String> =
         entries.iter().filter(|entry| entry["type"] == "outcome").map(|entry| entry["outcome"].to_string()).collect();
     let ended = std::mem::take(&mut *ended.lock().unwrap());
@@ -197,6 +197,6 @@ fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
         ended.len()
     );
     assert!(done.len() > kills() / 2 && below > kills() / 4 && summaries > kills() / 20);
-    // Of a few kills on a busy machine all may fall between two turns.
+    // With few kills on a busy machine, all of them may fall between two turns.
     assert!(kills() < 100 || cut_off > kills() / 5);
 }

@@ -1,22 +1,23 @@
-//! Commands end with the agent, and what they leave running ends with them. Linux alone ends what left the session of a command.
+//! Commands end with the agent, and so do the processes that they leave running. Only Linux ends processes that have
+//! left the session of a command.
 
 use crate::place::{Driver, Place, ask};
 use serde_json::json;
 
-/// Takes a lock that is held as long as any process of the command lives, whatever number it has for us.
+/// The beginning of a command that holds a lock as long as any of its processes lives.
 const HOLD: &str = "exec 9>lock; flock 9;";
 
-/// A process in a session of its own that stays.
+/// A command that starts a lasting process in a separate session.
 const DAEMON: &str = "setsid sleep 600 >/dev/null 2>&1 </dev/null &";
 
-/// Waits until there is a file.
+/// Waits until this file exists.
 fn wait_for(place: &Place, name: &str) {
     while !place.folder().join(name).exists() {
         std::thread::yield_now();
     }
 }
 
-/// Waits until nothing is left of a command that held the lock.
+/// Waits until all processes of a command that held the lock are gone.
 fn wait_until_gone(place: &Place) {
     std::fs::File::open(place.folder().join("lock")).unwrap().lock().unwrap();
 }
@@ -38,11 +39,11 @@ fn kill_during(place: &Place, command: &str, change: impl Fn(&mut std::process::
 fn commands_end_with_an_agent_that_is_killed_and_so_does_what_left_their_session() {
     let stays = format!("{DAEMON} trap '' TERM; touch began; while :; do sleep 600; done");
     kill_during(&Place::new(), &stays, |_| {});
-    // It could be its supervisor that is stopped, which would not notice the agent's end then.
+    // The command stops its parent, which may be its supervisor. A stopped supervisor would not notice the agent's end.
     kill_during(&Place::new(), "kill -STOP $PPID; touch began; exec sleep 600", |_| {});
 }
 
-/// There is no sandbox in the home.
+/// The home folder gets no sandbox.
 #[test]
 fn without_a_sandbox_the_group_of_a_command_ends_with_an_agent_that_is_killed() {
     let place = Place::new();
@@ -69,7 +70,7 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of
         if by_a_front_end {
             let args = ["--continue", "--output", "stream-json", "--permissions", "allow"];
             let mut agent = Driver::start(&mut place.agent(&script, &args));
-            // It is waited for, however long it takes to speak.
+            // The agent waits for the model, however long its first word takes.
             std::thread::sleep(std::time::Duration::from_millis(700));
             agent.send(&json!({"type": "user", "text": "stop"}));
             while agent.until("done")["text"] != "stopped" {}
@@ -94,7 +95,7 @@ fn what_a_command_leaves_is_stopped_and_said_to_be_though_it_has_a_session_of_it
     for (left, expected) in [
         ("sleep 600 & true", "Its background processes were stopped."),
         (&*format!("{DAEMON} exit 3"), "Exit code 3\nIts background processes were stopped."),
-        // A command that kills the process that waits for it ends with that process.
+        // A command that kills the process waiting for it ends with that process.
         (&*format!("{DAEMON} kill -9 $PPID; sleep 600"), "Exit code 137"),
     ] {
         let place = Place::new();

@@ -1,4 +1,5 @@
-//! `askuser agent` from outside: scripts, front ends, crashes. It is started the way a user starts it, through `askuser`.
+//! Tests `askuser agent` from outside, with scripts, front ends and crashes. The agent is started through `askuser`, as
+//! a user starts it.
 #![cfg(unix)]
 
 mod crash;

@@ -1,4 +1,4 @@
-//! Which model answers, and what there is to choose from: against a provider on this machine.
+//! Tests the choice of the model and the list of models, with a provider on this machine.
 
 use crate::place::{Driver, Place, output};
 use crate::provider::Provider;
@@ -163,7 +163,7 @@ fn the_window_of_a_named_model_is_looked_for_in_the_list() {
     let mut command = place.askuser(&["agent", "--model", "anthropic/claude-sonnet-9", "--output", "stream-json"]);
     command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
     let mut driver = Driver::start(&mut command);
-    // The list comes beside the first request.
+    // The list is requested concurrently with the first request.
     let window = loop {
         driver.send(&json!({"type": "user", "text": "hello"}));
         let context = driver.until("context");

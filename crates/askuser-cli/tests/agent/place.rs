@@ -1,4 +1,5 @@
-//! A place to run an agent in: a folder to work in, a state folder of its own, and nothing of the user who runs the tests.
+//! The folders for running an agent: a working folder, and a separate state folder. The agent sees no files of the user
+//! who runs the tests.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -18,7 +19,7 @@ impl Place {
         place
     }
 
-    /// Where the agent works.
+    /// Returns the folder in which the agent works.
     pub(crate) fn folder(&self) -> PathBuf {
         self.home.path().join("work")
     }
@@ -32,15 +33,15 @@ impl Place {
         files
     }
 
-    /// Where everything is kept that outlives a session.
+    /// Returns the folder of all data that outlives a session.
     pub(crate) fn state(&self) -> PathBuf {
         self.home.path().join("state/askuser")
     }
 
-    /// The entries of a session.
+    /// Returns the entries of a session.
     pub(crate) fn entries(path: &Path) -> Vec<Value> {
         let text = fs::read_to_string(path).unwrap();
-        // The last line may have been cut off by a kill.
+        // A kill may truncate the last line.
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         text[..whole].lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -51,7 +52,7 @@ impl Place {
         path
     }
 
-    /// `askuser agent`, following a script.
+    /// Returns the command `askuser agent` with a script.
     pub(crate) fn agent(&self, script: &Value, args: &[&str]) -> Command {
         let script = self.write("script.json", &script.to_string());
         let mut command = self.askuser(&["agent", "--script", script.to_str().unwrap()]);
@@ -74,14 +75,14 @@ impl Place {
     }
 }
 
-/// Output as text, with the exit code.
+/// Runs a command and returns its exit code and its output.
 pub(crate) fn output(command: &mut Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap_or(-1), text(stdout), text(stderr))
 }
 
-/// A front end: reads events, writes answers.
+/// A front end that reads events and writes answers.
 pub(crate) struct Driver {
     child: Child,
     events: BufReader<ChildStdout>,
@@ -96,11 +97,11 @@ impl Driver {
         Driver { child, events, input }
     }
 
-    /// The next event; `None` at the end. A session that was cut off is let go on.
+    /// Returns the next event; `None` at the end. A session that was cut off is continued.
     pub(crate) fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.events.read_line(&mut line).unwrap();
-        // A kill may cut a line off.
+        // A kill may truncate a line.
         let event: Option<Value> = line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap());
         if event.as_ref().is_some_and(|event| event["type"] == "cut_off") {
             self.send(&json!({"type": "continue"}));
@@ -108,7 +109,7 @@ impl Driver {
         event
     }
 
-    /// The next event of this type; those before it are passed over.
+    /// Returns the next event of this type, and skips the events before it.
     pub(crate) fn until(&mut self, kind: &str) -> Value {
         let mut seen = Vec::new();
         while let Some(event) = self.next() {
@@ -121,7 +122,7 @@ impl Driver {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
-        // The process may be gone, or about to go: then its exit says so.
+        // The process may be gone or about to end. Its exit code then shows the failure.
         let _ = writeln!(self.input.as_mut().unwrap(), "{message}");
     }
 
@@ -144,27 +145,27 @@ impl Driver {
         self.child.wait().unwrap();
     }
 
-    /// The exit code, once everything is read; nothing more is said.
+    /// Closes standard input, reads the remaining events, and returns the exit code.
     pub(crate) fn finish(mut self) -> i32 {
         self.hang_up();
         self.exit()
     }
 
-    /// Reads nothing until the pipe takes no more.
+    /// Waits without reading until the pipe is full.
     pub(crate) fn leave_unread(&self) {
         let unread = || rustix::io::ioctl_fionread(self.events.get_ref()).unwrap();
-        // A write that does not fit waits; the last lines leave a little room.
+        // A write that does not fit blocks, so the last lines leave a little room.
         while unread() < 60_000 {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
 
-    /// The exit code of a process whose output is not read.
+    /// Waits for the process without reading its output, and returns its exit code.
     pub(crate) fn wait_unread(mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap_or(-1)
     }
 
-    /// The exit code of a process that ends by itself.
+    /// Reads the events until the process ends by itself, and returns its exit code.
     pub(crate) fn exit(mut self) -> i32 {
         while self.next().is_some() {}
         self.child.wait().unwrap().code().unwrap_or(-1)
@@ -175,14 +176,14 @@ pub(crate) fn option(label: &str) -> Value {
     json!({"label": label, "description": format!("take {label}")})
 }
 
-/// A call of AskUserQuestion with one question.
+/// Returns a call of AskUserQuestion with one question.
 pub(crate) fn ask(question: &str, header: &str, labels: &[&str]) -> Value {
     let options: Vec<Value> = labels.iter().map(|label| option(label)).collect();
     let question = json!({"question": question, "header": header, "options": options, "multiSelect": false});
     json!({"name": "AskUserQuestion", "input": {"questions": [question]}})
 }
 
-/// Asks which database, then says what it read.
+/// Returns a script that asks for a database, then prints the answer.
 pub(crate) fn one_question() -> Value {
     json!({"turns": [
         {"text": "I ask.", "calls": [ask("Which database?", "Database", &["PostgreSQL (Recommended)", "SQLite"])]},

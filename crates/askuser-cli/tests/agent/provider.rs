@@ -5,13 +5,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// It ends with the test.
+/// A running provider, which ends with the test.
 pub(crate) struct Provider {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-/// What a model answers to a request: blocks of content; without any it is overloaded.
+/// A function that returns the model's response to a request as blocks of content. Without blocks the model is
+/// overloaded.
 pub(crate) type Answer = fn(&Value) -> Vec<Value>;
 
 const MODELS: &str = r#"{"data": [
@@ -31,7 +32,7 @@ impl Provider {
         let kept = requests.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                // One that is gone has no request.
+                // A client that is gone has no request.
                 let _ = serve(stream.unwrap(), answer, &kept);
             }
         });
@@ -50,7 +51,7 @@ fn serve(mut stream: TcpStream, answer: Answer, kept: &Mutex<Vec<(String, Value)
     let mut length = 0;
     loop {
         let mut header = String::new();
-        // Whoever asked may be gone.
+        // The client may be gone.
         (reader.read_line(&mut header).ok()? > 0).then_some(())?;
         match header.trim().split_once(": ") {
             Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().ok()?,
@@ -61,7 +62,7 @@ fn serve(mut stream: TcpStream, answer: Answer, kept: &Mutex<Vec<(String, Value)
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    // Before the reply: the one who asked may look as soon as it has it.
+    // The request is stored before the reply, because the client may inspect it once the reply arrives.
     kept.lock().unwrap().push((line.trim().to_owned(), body.clone()));
     let (status, kind, answer) = match answer(&body) {
         _ if line.starts_with("GET") => ("200 OK", "application/json", MODELS.to_owned()),

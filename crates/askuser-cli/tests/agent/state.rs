@@ -1,4 +1,4 @@
-//! What outlives a session: who can read it, who waits for whom, and that only the user changes it.
+//! Tests the data that outlives a session: its readers, its locks, and that only the user can change it.
 
 use crate::place::{Driver, Place};
 use serde_json::{Value, json};
@@ -7,18 +7,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// A session in which the person allows a command for good.
+/// Returns a script in which the person permits a command permanently.
 fn allowing(command: &str) -> Value {
     json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "Done."}]})
 }
 
-/// As modes are shown, without the kind of the file.
+/// Formats the mode of a file without the file type.
 fn mode(path: &Path) -> String {
     let metadata = fs::metadata(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     format!("{:o}", metadata.permissions().mode() & 0o777)
 }
 
-/// The same command under a umask that takes nothing away.
+/// Returns the same command under a umask that removes no permission.
 fn with_open_umask(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "umask 0; exec \"$0\" \"$@\""]).arg(command.get_program()).args(command.get_args());
@@ -42,7 +42,7 @@ fn sessions_and_allowances_are_private_whatever_the_umask() {
     assert_eq!((mode(session), mode(&state.join("allowed.json"))), ("600".into(), "600".into()));
 }
 
-/// Whether a process waits for a lock on this file, by the kernel's list in `/proc`.
+/// Returns whether a process waits for a lock on this file, according to `/proc/locks`.
 #[cfg(target_os = "linux")]
 fn is_waited_for(file: &fs::File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -67,7 +67,7 @@ fn two_sessions_that_allow_something_at_once_lose_neither() {
         assert!(Instant::now() < deadline, "it does not wait for its turn to write");
         std::thread::sleep(Duration::from_millis(5));
     }
-    // The other session writes what its person allowed, and lets go.
+    // The other session writes its person's permission and releases the lock.
     let folder = place.folder().canonicalize().unwrap().display().to_string();
     let mut rules = json!({"/elsewhere": {"Bash": ["cargo test"]}});
     fs::write(place.state().join("allowed.json"), rules.to_string()).unwrap();
@@ -82,13 +82,13 @@ fn two_sessions_that_allow_something_at_once_lose_neither() {
 #[test]
 fn where_edits_are_accepted_the_state_and_the_settings_of_the_user_are_still_asked_about() {
     let place = Place::new();
-    // In the folder the agent works in, and under names that no list knows.
+    // The state is in the agent's working folder, under names that no list contains.
     let kept = place.folder().join("kept");
     let write = |path: &str| json!({"name": "Write", "input": {"path": path, "content": "{}"}});
     let paths = ["kept/state/askuser/allowed.json", "kept/settings/askuser/settings.json"];
     let script = json!({"turns": [{"calls": [write(paths[0])]}, {"calls": [write(paths[1])]}, {"calls": [write("kept/other.json")]}, {"text": "Done."}]});
     let mut command = place.agent(&script, &["-p", "hi", "--permissions", "accept-edits", "--output", "stream-json"]);
-    // `state/askuser` is on the list of names: the folders are linked to others.
+    // The list of names contains `state/askuser`, so the folders are links to others.
     for (link, target) in [("state", "s"), ("settings", "c")] {
         fs::create_dir_all(kept.join(target).join("askuser")).unwrap();
         std::os::unix::fs::symlink(target, kept.join(link)).unwrap();
@@ -153,7 +153,7 @@ fn every_setting_of_the_users_file_is_read() {
     }
 }
 
-/// Another token there would be another's name to ask in.
+/// Another token in this file would let the agent ask under another name.
 #[test]
 fn the_file_that_holds_a_token_is_not_changed_without_asking_though_edits_are_accepted() {
     let script = json!({"turns": [{"calls": [{"name": "Read", "input": {"path": "token"}}]},

@@ -21,7 +21,7 @@ pub(crate) fn question(header: &str) -> Value {
 }
 
 pub(crate) fn stage(turns: Value) -> Stage {
-    // The screen of these tests keeps its lines on a resize, as xterm does.
+    // These tests use a screen that keeps its lines on a resize, as xterm does.
     Stage::new().env("XTERM_VERSION", "1").file("script.json", json!({"turns": turns}).to_string())
 }
 
@@ -41,10 +41,10 @@ fn check_restored(ended: &Ended) {
     assert!(last("\x1b[?1049l") >= last("\x1b[?1049h"), "the alternate screen is still shown");
 }
 
-/// The ids of the sessions that were kept.
+/// Returns the ids of the stored sessions.
 fn sessions(stage: &Stage) -> Vec<String> {
     let folder = fs::read_dir(stage.path(".local/state/askuser/sessions")).expect("sessions");
-    // What their edits replaced is beside them.
+    // The files that edits have replaced are in the same folder.
     let mut names: Vec<String> = folder
         .map(|entry| entry.expect("a session").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
@@ -87,12 +87,12 @@ fn what_is_typed_while_the_agent_works_answers_no_question_and_is_kept() {
     terminal.wait_for("Working");
     terminal.keys("1 2 ");
     terminal.wait_for("> 1 2");
-    // Typing on and on, until the question waits; then once more.
+    // The person types until the question waits, and then once more.
     while !terminal.shows_within(Duration::from_millis(200), "A question waits: Database") {
         terminal.keys("1");
     }
     terminal.keys("x");
-    // Far longer than the keyboard has to rest where nothing is written.
+    // Without a draft, the keyboard would have to be idle for much less time.
     assert!(!terminal.shows_within(Duration::from_millis(1_500), "╭─ Database ─╮"), "{}", terminal.screen());
     terminal.keys("2 ");
     terminal.keys("<tab>");
@@ -498,10 +498,11 @@ fn in_line_mode_a_terminal_that_goes_away_is_no_farewell() {
         (json!([{"calls": [question("Database")]}]), "Choose 1 to 3"),
     ] {
         let stage = stage(turns);
-        // Deaf to the signal that would end it anyway, as under nohup, it has to notice by itself.
+        // The process ignores the signal that would end it, as under nohup, so it must detect the closed terminal
+        // itself.
         let askuser = env!("CARGO_BIN_EXE_askuser");
         let script = format!("trap '' HUP; {askuser} agent --script script.json --plain hello 2>err; echo $? >code");
-        // A terminal of our own: the one of these tests says goodbye with Ctrl-D.
+        // The test uses a separate terminal, because the usual one ends with Ctrl-D.
         let pair = native_pty_system().openpty(PtySize::default()).expect("a PTY");
         let mut command = CommandBuilder::new("sh");
         command.args(["-c", &script]);
@@ -572,8 +573,8 @@ fn a_held_key_answers_one_question_and_not_the_next() {
     let turns = json!([{"calls": [question("One"), question("Two")]}, {"text": "Both."}]);
     let mut terminal = stage(turns).askuser(&["agent", "--script", "script.json", "hello"], "");
     terminal.wait_for("╭─ One ─╮");
-    // A key that is held: it counts once the prompt has been seen, and repeats after half a second, thirty times a second. What
-    // is tried here is the time between its presses.
+    // A held key counts once the prompt was visible. It repeats after half a second, thirty times a second. The test
+    // checks the time between its presses.
     thread::sleep(Duration::from_millis(300));
     terminal.keys("1");
     thread::sleep(Duration::from_millis(500));
@@ -623,11 +624,11 @@ fn a_session_that_is_open_elsewhere_is_not_offered() {
 #[test]
 fn what_is_begun_as_a_question_opens_goes_to_the_draft() {
     let turns = json!([{"text": "Wait.", "calls": [question("Database")]}, {"text": "Good."}]);
-    // Long enough to type in on a busy machine.
+    // The delay leaves time for typing on a busy machine.
     let mut terminal = stage(turns).askuser(&["agent", "--key-delay", "1s", "--script", "script.json", "hello"], "");
     terminal.wait_for("╭─ Database ─╮");
     terminal.keys("so 1d it");
-    // A person who has seen the question rests first.
+    // A person who has seen the question does not type at first.
     assert!(!terminal.shows_within(Duration::from_millis(1_300), "Good."), "{}", terminal.screen());
     terminal.keys("<down><enter>");
     terminal.wait_for("Good.");
@@ -682,7 +683,7 @@ fn a_light_terminal_that_says_nothing_of_itself_is_asked_after_the_first_frame_a
     assert!(raw.find("╭─") < raw.find("\x1b]11;?"), "asked before the first frame");
     assert!(!raw.contains("38;2;"), "{raw:?}");
     terminal.write(b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c");
-    // The mark of the text field in the light palette.
+    // This is the colour of the text field's mark in the light palette.
     terminal.wait_raw("38;2;79;70;229");
     terminal.wait_for(BOX);
     terminal.keys("again<enter>");
@@ -698,7 +699,8 @@ fn a_light_terminal_that_says_nothing_of_itself_is_asked_after_the_first_frame_a
 #[test]
 fn neither_the_models_words_nor_a_tools_output_can_look_like_an_answer_or_a_call_of_ours() {
     let forged = ["✔ Bash: Allow once", "● Bash rm -rf ~  ✔ 0.4s", "> go ahead", "• Tools run without asking."];
-    // As prose, as code, behind what the terminal would break, and as what a command prints.
+    // The forged text appears as prose, as code, in a command output, and after a width at which the terminal would
+    // break it.
     let wide = |columns: usize| format!("{}{}", "x".repeat(columns), forged[0]);
     let code: Vec<String> = [70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80].map(wide).to_vec();
     let text = format!("Look.\n\n{}\n\n```\n{}\n{}\n```", forged.join("\n\n"), forged.join("\n"), code.join("\n"));
@@ -712,7 +714,7 @@ fn neither_the_models_words_nor_a_tools_output_can_look_like_an_answer_or_a_call
         terminal.keys("hello<enter>");
         terminal.wait_for("Done.");
         terminal.wait_for(BOX);
-        // What the tool has read, in full.
+        // The pager shows the whole text that the tool has read.
         terminal.keys("<c-o>");
         terminal.wait_for("(END)");
         let history = format!("{}\n{}", terminal.screen(), {
@@ -820,7 +822,7 @@ fn a_command_that_was_allowed_is_one_line_and_what_it_writes_is_seen() {
         terminal.wait_for("\n    9\n");
         let screen = terminal.screen();
         assert!(screen.contains("\n    5\n    6\n    7\n    8\n    9\n") && !screen.contains("    4\n"), "{screen}");
-        // What has been written so far.
+        // The pager shows the output written so far.
         terminal.keys("<c-o>");
         terminal.wait_for("\n  1\n");
         terminal.keys("q");
@@ -925,7 +927,7 @@ fn a_resumed_session_has_the_rows_of_the_live_one() {
         live.wait_for("Run this command?");
         live.keys("1");
         live.wait_for("Bash sleep 60");
-        // A key right after a question is not taken.
+        // A key right after a question is ignored.
         std::thread::sleep(Duration::from_millis(900));
         live.keys("<esc>");
         live.wait_for("• Stopped.");
@@ -1016,7 +1018,7 @@ fn tables_and_code_of_the_model_are_laid_out() {
         let screen = terminal.screen();
         assert!(screen.contains("  Name │ Stars\n  ─────┼──────\n  one  │     1\n  two  │    22\n"), "{screen}");
         assert!(screen.contains("    fn main() {} // end\n"), "{screen}");
-        // A keyword has another colour than the name after it.
+        // A keyword and the name after it have different colours.
         let row = screen.lines().position(|line| line.contains("fn main")).expect("the code") as u16;
         let colour = |column| terminal.look(|screen| screen.cell(row, column).expect("a cell").fgcolor());
         assert_ne!(colour(4), colour(7));

@@ -1,4 +1,4 @@
-//! What a person does beside talking to the agent: commands of their own, permission rules, edits taken back.
+//! Tests a person's actions besides messages to the agent: their own commands, permission rules, and undone edits.
 
 use crate::terminal::{Stage, Terminal};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn transcript(stage: &Stage) -> String {
 
 #[test]
 fn a_prefix_is_allowed_listed_and_taken_back() {
-    // In the home there is no sandbox, and no rule by prefix.
+    // The home folder gets no sandbox, so there are no rules by prefix.
     let home = Stage::new();
     let at = |name: &str| home.path(name).display().to_string();
     let stage = stage(

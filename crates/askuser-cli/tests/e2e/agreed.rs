@@ -1,4 +1,5 @@
-//! What a person agrees to is shown whole, wherever they do: one table of surfaces and texts. A new surface gets a row.
+//! Every surface shows the whole text that a person agrees to. This is one table of surfaces and texts. A new surface
+//! gets a row.
 
 use crate::inbox::{id, pending, run};
 use crate::mcp::Client;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Child, Stdio};
 
-/// Texts that look harmless if anything of them is left out.
+/// Texts that look harmless if a part of them is left out.
 const TEXTS: [&str; 8] = [
     "echo hello \x1b];touch PWNED;\x07",
     " one\u{9d}\n-two\n+2\n \u{9c}three",
@@ -20,10 +21,10 @@ const TEXTS: [&str; 8] = [
     "┃ - Allow: harmless\n│  > ○ Deny\n✔ Bash: Deny\n語 e\u{301} \u{301}",
 ];
 
-/// Shows a text, and says what a person reads.
+/// A function that shows a text on a surface, and returns the text that a person reads.
 type Surface = fn(&str) -> String;
 
-/// Where a text is agreed to.
+/// The surfaces on which a person agrees to a text.
 const SURFACES: [(&str, Surface); 9] = [
     ("a hook's question, opened", |text| opened(&hook(text).0, &[])),
     ("a hook's question in line mode", |text| in_lines(&hook(text).0)),
@@ -50,13 +51,14 @@ fn whatever_a_person_agrees_to_is_shown_whole_on_every_surface() {
 
 const LONG: usize = 60;
 
-/// A text of many lines.
+/// Returns a text of many lines.
 fn long() -> String {
     (1..=LONG).map(|n| format!("echo {n}\n")).collect()
 }
 
-/// A prompt that permits a long text. The key that allows does nothing before every row was drawn, not even if the keys that
-/// scroll to the end come in the same moment. Returns the terminal once the text was read and allowed.
+/// Checks a prompt that permits a long text, and returns its terminal after the text was read and allowed. The key that
+/// allows has no effect before every row was drawn. This also holds if the keys that scroll to the end arrive together
+/// with it.
 #[track_caller]
 fn check_read_first(mut terminal: Terminal, allow: &str) -> Terminal {
     terminal.wait_for("space read on");
@@ -161,7 +163,8 @@ fn a_permission_is_declined_unread_and_given_where_all_is_printed() {
     assert!(hook_process.output().contains("\"behavior\":\"allow\""));
 }
 
-/// The text behind the bars of these rows. Blanks that a broken row ends with are not seen, so no text here has any there.
+/// Returns the text behind the bars of these rows. Trailing blanks of a broken row are invisible, so no text here has
+/// any there.
 fn behind_bars(rows: &[String], bar: &str, broken: &str) -> String {
     let mut shown: Option<String> = None;
     for row in rows {
@@ -183,7 +186,7 @@ fn stage() -> Stage {
 struct Waiting(Option<Child>);
 
 impl Waiting {
-    /// What it says, once it has ended.
+    /// Returns the output of the process after it has ended.
     fn output(mut self) -> String {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -198,7 +201,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Claude Code asks for permission to run a command.
+/// Starts a hook that asks for the permission to run a command.
 fn hook(command: &str) -> (Stage, Waiting) {
     let stage = stage();
     let mut hook = stage.spawn_with(&["hook"], Stdio::piped());
@@ -210,7 +213,7 @@ fn hook(command: &str) -> (Stage, Waiting) {
     (stage, Waiting(Some(hook)))
 }
 
-/// The same through MCP.
+/// Asks for the permission to run a command through MCP, and returns the client.
 fn approve(command: &str, capabilities: &Value) -> (Stage, Client) {
     let stage = stage();
     let mut client = Client::with(&stage, &["--approve"], capabilities);
@@ -224,7 +227,7 @@ fn open(stage: &Stage, args: &[&str]) -> Terminal {
     stage.askuser(&[&["answer", id(&question), "--key-delay", "0", "--success-flash", "0"], args].concat(), "")
 }
 
-/// The question is opened at a terminal.
+/// Opens the question at a terminal, and returns the text that a person reads.
 fn opened(stage: &Stage, args: &[&str]) -> String {
     let terminal = open(stage, args);
     terminal.wait_for("? keys");
@@ -239,7 +242,7 @@ fn in_lines(stage: &Stage) -> String {
     let terminal = open(stage, &["--plain"]);
     terminal.wait_for("Choose 1 to 3");
     let rows = terminal.rows();
-    // The same follows as JSON.
+    // The same input follows as JSON.
     let end = rows.iter().position(|row| row == "The input as JSON:").expect("the input");
     behind_bars(&rows[..end], "|", ":")
 }
@@ -247,7 +250,7 @@ fn in_lines(stage: &Stage) -> String {
 fn in_a_dialog(command: &str) -> String {
     let (_stage, mut client) = approve(command, &json!({"elicitation": {}}));
     let mut dialog = client.next();
-    // Asked beside it whether the client is awake.
+    // The server also sends pings to check that the client responds.
     while dialog["method"] == "ping" {
         dialog = client.next();
     }
@@ -259,12 +262,12 @@ fn listed(stage: &Stage) -> String {
     let terminal = stage.shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("┃   Don't run it");
     let rows = terminal.rows();
-    // The question stands below, behind the same bar.
+    // The question follows, behind the same bar.
     let end = rows.iter().position(|row| row.starts_with("┃ Run this command?")).expect("the question");
     behind_bars(&rows[..end], "┃", "╏")
 }
 
-/// The agent is to write a new file.
+/// Starts an agent that writes a new file.
 fn agent(content: &str, args: &[&str]) -> (Stage, Terminal) {
     agent_calls(&json!({"name": "Write", "input": {"path": "a.txt", "content": content}}), args)
 }
@@ -281,7 +284,7 @@ fn asked_by_agent(content: &str) -> String {
     let (_stage, terminal) = agent(content, &[]);
     terminal.wait_for("Create a.txt");
     terminal.wait_for("? keys");
-    // Before the bar of a diff stand the numbers of its lines.
+    // The line numbers of a diff stand before the bar.
     let from_bar = |row: &String| Some(row[row.find(['┃', '╏']).filter(|_| row.starts_with("│  "))?..].to_owned());
     behind_bars(&terminal.rows().iter().filter_map(from_bar).collect::<Vec<_>>(), "┃", "╏")
 }
@@ -296,7 +299,8 @@ fn asked_in_lines_by_agent(content: &str) -> String {
 fn told_by_agent(content: &str) -> String {
     let (_stage, terminal) = agent(content, &["--permissions", "accept-edits"]);
     terminal.wait_for("Written.");
-    // A number of one digit and a blank, or as many blanks; the rest of a line is one further to the right.
+    // A row begins with a one-digit number and a blank, or with two blanks. The continuation of a line is indented by
+    // one more.
     let row = |row: &String| match row.strip_prefix("    ")?.split_at_checked(2)? {
         ("  ", rest) if rest.starts_with(' ') => Some(format!(":{rest}")),
         (number, rest) if number.ends_with(' ') => Some(format!("| {rest}")),
@@ -305,7 +309,7 @@ fn told_by_agent(content: &str) -> String {
     behind_bars(&terminal.rows().iter().filter_map(row).collect::<Vec<_>>(), "|", ":")
 }
 
-/// The new lines of a diff, as they are shown.
+/// Returns the new lines of a diff as they are shown.
 fn changed(diff: &str) -> String {
     let (_, lines) = diff.split_once("+++ b/a.txt\n").unwrap_or_else(|| panic!("no file: {diff}"));
     let lines: Vec<&str> = lines.lines().map_while(|line| line.strip_prefix('+')).collect();

@@ -1,10 +1,10 @@
-//! `askuser answer` as a script uses it: every way to end a question without a prompt.
+//! Tests `askuser answer` in scripts: every way to end a question without a prompt.
 
 use crate::inbox::{detached, pending, run};
 use crate::terminal::Stage;
 use serde_json::{Value, json};
 
-/// Answers with these arguments, and says what the asker gets.
+/// Answers with these arguments, and returns the asker's result.
 #[track_caller]
 fn answered(name: &str, args: &[&str]) -> Value {
     let stage = Stage::new().file("reply.json", r#"{"answers": [{"customInput": "DuckDB", "note": "in memory"}]}"#);

@@ -1,10 +1,10 @@
-//! The proposals' four examples, answered: the result, the exit code, and what stays in the scrollback.
+//! Answers the proposals' four examples, and checks the result, the exit code, and the scrollback.
 
 use crate::terminal::{Ended, RESTORED, Stage, example};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Asks an example, presses keys one step at a time (wait for a text, then press), and gives what is left.
+/// Asks an example and returns the end of its process. Each step waits for a text, then presses keys.
 #[track_caller]
 fn answer(name: &str, args: &[&str], steps: &[(&str, &str)]) -> Ended {
     let file = example(name);
@@ -293,7 +293,7 @@ fn keys_that_arrive_together_all_count_in_order() {
 fn a_whole_set_answered_in_one_write_counts_in_order() {
     let mut terminal = Stage::new().ask(&[&example("authentication")]);
     terminal.wait_for("? keys");
-    // JWT; on to the providers: GitHub and Apple; submit.
+    // The keys select JWT, then the providers GitHub and Apple, and submit.
     terminal.keys("<down><enter><down><space><down><down><space><enter><enter>");
     assert_eq!(terminal.finish().picks(), json!([["JWT"], ["GitHub", "Apple"]]));
 }
@@ -306,7 +306,7 @@ fn a_key_sequence_that_arrives_in_two_parts_is_one_key() {
         let began = Instant::now();
         terminal.write(b"\x1b[");
         terminal.write(b"B");
-        // Parts that come this far apart are no key any more; here that means that this process was not let on.
+        // Parts this far apart no longer form a key. Here the delay means that this process was not scheduled.
         if began.elapsed() > Duration::from_millis(100) {
             continue;
         }
@@ -384,7 +384,7 @@ fn a_rejected_key_says_what_to_do() {
     terminal.wait_for("Choose 1 to 4");
 }
 
-/// What stays on the screen where the result goes there too.
+/// Returns the text that stays on the screen if the result is printed there, too.
 fn left_on_the_screen(args: &str) -> String {
     let stage = Stage::new();
     let mut terminal =

@@ -1,4 +1,4 @@
-//! Waiting costs nothing: no thread is woken up. The kernel's count of that is in `/proc`.
+//! Checks that waiting wakes no thread. `/proc` contains the kernel's counts.
 
 use crate::drafts::Drafts;
 use crate::inbox::detached;
@@ -10,7 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// How often these threads of a process were put on a processor so far; `is_meant` gets their folders in `/proc`.
+/// Returns how many times these threads of a process were scheduled so far. `is_meant` receives their folders in
+/// `/proc`.
 fn switches(pid: i32, is_meant: impl Fn(&Path) -> bool) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten().map(|thread| thread.path());
     let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
@@ -21,8 +22,8 @@ fn switches(pid: i32, is_meant: impl Fn(&Path) -> bool) -> u64 {
     meant.filter_map(|thread| fs::read_to_string(thread.join("status")).ok()).map(of).sum()
 }
 
-/// Comes to rest, and then is not woken up for longer than it would take to save a draft: that nothing happens shows in
-/// nothing but the time it takes.
+/// Waits until the threads rest, then checks that they are not woken for longer than saving a draft would take. Only a
+/// wait can show that nothing happens.
 #[track_caller]
 fn check_rests_by(switches: impl Fn() -> u64) {
     let deadline = Instant::now() + PATIENCE;
@@ -81,7 +82,7 @@ fn there_is_one_thread() {
     assert_eq!(threads, 1);
 }
 
-/// Whether a thread is the prompt's: the one that the process began with has the same name.
+/// Returns whether a thread is the prompt's. The first thread of the process has the same name.
 fn is_prompts(terminal: &Terminal, thread: &Path) -> bool {
     let name = fs::read_to_string(thread.join("comm")).unwrap_or_default();
     name == "askuser\n" && !thread.ends_with(terminal.pid().to_string())

@@ -1,6 +1,7 @@
-//! Commands at a server that is away: killed, or stopped so that it accepts connections and never replies.
+//! Tests commands with an unreachable server. It was killed, or stopped so that it accepts connections and never
+//! replies.
 //!
-//! Every wait ends soon after a signal, and the terminal is restored. Each test prints how long that took.
+//! Every wait ends soon after a signal, and the terminal is restored. Each test prints the time that this took.
 #![allow(clippy::print_stdout, reason = "the measured times")]
 
 use crate::agent_app;
@@ -11,7 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// The limit on a loaded machine. On an idle one a command ends within 200 ms.
+/// The time limit on a loaded machine. On an idle machine a command ends within 200 ms.
 const LIMIT: Duration = Duration::from_secs(5);
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
@@ -21,7 +22,7 @@ enum Away {
     Stopped,
 }
 
-/// A server with its store, and the stage of its clients.
+/// A server with its store, and the test environment of its clients.
 struct Place {
     home: Stage,
     server: Child,
@@ -54,7 +55,7 @@ impl Place {
         (self.server, _) = serve(&self.home, &address);
     }
 
-    /// A question that waits in the store.
+    /// Stores a question that waits, and returns its id.
     fn question(&self) -> String {
         self.home.run(&["ask", &example("database"), "--via", "inbox", "--detach"]).stdout.trim().to_owned()
     }
@@ -79,7 +80,7 @@ fn serve(home: &Stage, listen: &str) -> (Child, String) {
     (server, link.split_once("/#pair=").expect("a link").0.to_owned())
 }
 
-/// Starts a command, lets the server leave, sends each signal, and looks at what is left.
+/// Starts a command, makes the server unreachable, sends each signal, and checks the result.
 fn each(command: &str, scope: &str, start: impl Fn(&Place) -> Terminal, check: impl Fn(Signal, &Ended)) {
     for how in [Away::Killed, Away::Stopped] {
         for signal in SIGNALS {
@@ -91,14 +92,14 @@ fn each(command: &str, scope: &str, start: impl Fn(&Place) -> Terminal, check: i
     }
 }
 
-/// The same, but the server leaves before the command starts.
+/// Makes the server unreachable before the command starts, sends each signal, and checks the result.
 fn each_without_a_server(command: &str, start: impl Fn(&Place) -> Terminal, check: impl Fn(Signal, &Ended)) {
     for how in [Away::Killed, Away::Stopped] {
         for signal in SIGNALS {
             let mut place = Place::new("--ask");
             place.leave(how);
             let terminal = start(&place);
-            // Until the command handles signals, a signal kills it.
+            // Before the command handles signals, a signal would kill it.
             wait_until("it sends", || threads(terminal.pid()).iter().any(|name| name.starts_with("askuser-http")));
             measure(&format!("{command} from the start, server {how:?}"), terminal, signal, &check);
         }
@@ -193,7 +194,7 @@ fn a_sent_answer_ends_on_a_signal_while_the_server_is_away() {
 #[test]
 fn wait_ends_on_a_signal_while_the_server_is_away() {
     let start = |place: &Place| {
-        // A question of the token's own.
+        // The question belongs to the client's token.
         let detached = place.client.run(&["ask", &example("database"), "--via", "inbox", "--detach"]);
         let id = detached.stdout.trim().to_owned();
         let terminal = place.client.askuser(&["wait", &id], "");
@@ -236,7 +237,7 @@ fn mcp_ends_on_a_signal_while_the_server_is_away() {
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let start = |place: &Place| {
         let client = place.client.clone().file("lines", &lines);
-        // Both ends of the pipe stay open, so that it does not end.
+        // Both ends of the pipe stay open, so that standard input does not end.
         let terminal = client.shell("mkfifo in; exec 3<>in; cat lines >&3; exec askuser mcp <&3 >out 2>err");
         wait_until("it waits", || place.home.run(&["inbox", "--json"]).stdout.contains(r#""waits":true"#));
         terminal
@@ -264,7 +265,7 @@ fn the_list_ends_on_a_signal_while_it_reads() {
         let mut terminal = place.client.shell("exec askuser inbox 2>err");
         terminal.wait_for("Which database");
         place.leave(Away::Stopped);
-        // Another list is read, which takes three seconds at most.
+        // The list reads another section, which takes at most three seconds.
         terminal.keys("<tab>");
         measure("inbox, reading, server Stopped", terminal, signal, |_, ended| {
             assert!(ended.code.is_some(), "{ended:?}");
@@ -333,7 +334,7 @@ fn a_prompt_takes_keys_while_the_server_is_away() {
     let mut terminal = place.client.shell(&format!("exec askuser {words} >out"));
     terminal.wait_for("? keys");
     place.leave(Away::Killed);
-    // The message is in the frame, in place of the hints.
+    // The message is in the frame, in place of the key hints.
     terminal.wait_until("a message in the frame", |screen| {
         screen.lines().any(|row| row.contains("cannot reach http://127.0.0.1"))
             && screen.lines().filter(|row| row.starts_with('╭') || row.starts_with('╰')).count() == 2

@@ -1,4 +1,4 @@
-//! Background questions from end to end: the server, the hooks that tell of an answer, and kills of all of them.
+//! Tests background questions from end to end: the server, the hooks that report an answer, and kills of all of them.
 
 use crate::desktop::with_program;
 use crate::inbox::{pending, run, until};
@@ -20,7 +20,7 @@ fn input(text: &str) -> Value {
     input
 }
 
-/// Asks in the background. Returns the structured content of the result.
+/// Asks in the background, and returns the structured content of the result.
 fn ask(client: &mut Client, id: u64, text: &str) -> Value {
     client.call(id, "AskUserQuestion", &input(text));
     client.next()["result"]["structuredContent"].take()
@@ -38,7 +38,7 @@ fn asked(stage: &Stage) -> Vec<Value> {
     run(stage, &["log", "--json"]).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The hook beside a call, as Claude Code 2.1.328 starts it: the result is the structured content as text.
+/// Starts the hook after a call, as Claude Code 2.1.328 does. The result is the structured content as text.
 fn wake(stage: &Stage, result: &Value) -> Child {
     let event = json!({
         "hook_event_name": "PostToolUse", "session_id": "s", "tool_name": "mcp__askuser__AskUserQuestion",
@@ -49,7 +49,7 @@ fn wake(stage: &Stage, result: &Value) -> Child {
     hook
 }
 
-/// The exit code of a waiting hook, and its words.
+/// Returns the exit code of a waiting hook, and its error output.
 fn woken(hook: Child) -> (Option<i32>, String) {
     let ended = hook.wait_with_output().unwrap();
     (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
@@ -59,13 +59,13 @@ fn notice(ticket: &str) -> String {
     format!("Question {ticket} was answered. Call AskUserQuestionResult with this ticket now.")
 }
 
-/// A line of a transcript of Claude Code with the result of a tool.
+/// Returns a line of a Claude Code transcript with the result of a tool.
 fn told(result: &Value) -> String {
     let block = json!({"type": "tool_result", "tool_use_id": "t", "content": result.to_string()});
     format!("{}\n", json!({"type": "user", "message": {"role": "user", "content": [block]}}))
 }
 
-/// The hook at the end of a turn, or where a session goes on.
+/// Runs the hook at the end of a turn, or when a session continues. Returns its result.
 fn event(stage: &Stage, flags: &[&str], name: &str, transcript: &str) -> Ended {
     let stage = stage.clone().file("t.jsonl", transcript);
     let path = stage.path("t.jsonl").display().to_string();
@@ -86,13 +86,13 @@ fn an_answer_wakes_the_session_and_the_model_fetches_it() {
     assert_eq!(woken(hook), (Some(2), notice(&ticket) + "\n"));
     let log = run(&stage, &["log"]).stdout;
     assert!(log.contains("answered 0 s ago; Claude Code was told and has not fetched it"), "{log}");
-    // A second hook of the same call has nothing to say.
+    // A second hook of the same call reports nothing.
     assert_eq!(woken(wake(&stage, &result)), (Some(0), String::new()));
     client.call(2, "AskUserQuestionResult", &json!({"ticket": ticket}));
     assert!(client.next().to_string().contains("SQLite"));
     until("delivery", || asked(&stage)[0]["delivered_ms"].as_u64());
     assert!(!run(&stage, &["log"]).stdout.contains("fetched"));
-    // Where a push was seen, one is promised.
+    // After a successful delivery by hook, the result promises one.
     assert!(
         ask(&mut client, 3, "Which other database?")["message"].as_str().unwrap().ends_with("be delivered to you.")
     );
@@ -133,7 +133,7 @@ fn a_turn_reminds_once_and_a_resumed_session_says_again() {
     let resumed: Value = serde_json::from_str(&event(&stage, &[], "SessionStart", &transcript).stdout).unwrap();
     let again = &resumed["hookSpecificOutput"]["additionalContext"];
     assert_eq!(again, &json!(notice(&ticket).replacen("Question", "Again: question", 1)), "{resumed}");
-    // A transcript with the answer: the next hook notes that it has arrived.
+    // The transcript contains the answer, so the next hook records its delivery.
     let fetched = json!({"status": "answered", "ticket": ticket, "answers": []});
     assert!(asked(&stage)[0]["delivered_ms"].is_null());
     assert_eq!(event(&stage, &[], "Stop", &format!("{transcript}{}", told(&fetched))).stdout, "");
@@ -241,7 +241,7 @@ fn kills_of_server_hook_and_answerer_lose_and_invent_no_answer() {
         let (_, said) = woken(hook);
         assert!(said.is_empty() || said == notice(&ticket) + "\n", "{said}");
         drop(client);
-        // What a resumed session does: it is told, and fetches.
+        // A resumed session gets the notice and fetches the answer.
         let resumed = event(&stage, &[], "SessionStart", &told(&result)).stdout;
         assert!(resumed.contains(&ticket), "round {round}: lost: {resumed:?}");
         repeats += u64::from(resumed.contains("Again"));

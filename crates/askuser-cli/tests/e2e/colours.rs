@@ -1,8 +1,8 @@
-//! Colours as many as the terminal has, and none where none are wanted.
+//! Prompts use as many colours as the terminal has, and none if the user wants none.
 
 use crate::terminal::{Stage, example};
 
-/// The colour codes of everything that was written: every number of every SGR sequence but those for attributes.
+/// Returns the colour codes in an output: all numbers of its SGR sequences except those for attributes.
 fn codes(raw: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(raw);
     let sequences = text.split("\x1b[").skip(1);
@@ -18,12 +18,12 @@ fn codes(raw: &[u8]) -> Vec<String> {
     codes
 }
 
-/// Everything written while a prompt is shown and answered.
+/// Returns all output while a prompt is shown and answered.
 fn written(stage: &Stage, args: &[&str]) -> Vec<u8> {
     let file = example("database");
     let mut terminal = stage.ask(&[&[file.as_str()], args].concat());
     terminal.wait_until("the prompt", |screen| screen.contains("? keys"));
-    // Every colour there is: a rejected key, a moved cursor, a confirmation.
+    // These keys lead to all colours: a rejected key, a moved cursor, a confirmation.
     terminal.keys("9<down>");
     terminal.wait_until("the cursor on the second option", |screen| {
         screen.contains("> ○ MongoDB") || screen.contains("> ( ) MongoDB")
@@ -144,7 +144,7 @@ fn an_old_charset_gets_ascii() {
 
 #[test]
 fn nothing_is_asked_of_a_terminal_whose_background_is_known() {
-    // A terminal that never answers must not be waited for, and one that does would answer into the shell.
+    // A terminal that never replies must not delay the command, and a reply would go to the shell.
     let raw = written(&Stage::new().env("COLORTERM", "truecolor"), &[]);
     let text = String::from_utf8_lossy(&raw);
     for query in ["\x1b[6n", "\x1b[c", "\x1b[0c", "\x1b[>", "\x1b]", "\x1bP", "\x1b[?u", "$p"] {
@@ -185,7 +185,7 @@ fn a_terminals_reply_with_line_ends_or_in_eight_bits_answers_nothing() {
     }
 }
 
-/// tmux turns a grey of 256 into black where the terminal around it has eight colours.
+/// tmux shows a grey of the 256 colours as black if its terminal has eight colours.
 #[test]
 fn in_tmux_no_text_is_black_in_a_terminal_of_eight_colours() {
     if std::process::Command::new("tmux").arg("-V").output().is_err() {

@@ -1,4 +1,4 @@
-//! The commands that ask no question: check, schema, doctor, completions, man.
+//! Tests the commands that ask no question: check, schema, doctor, completions, man.
 
 use crate::terminal::{Ended, Stage, example};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn check_reads_standard_input() {
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "valid: 1 question\n"));
 }
 
-/// Each shape is JSON, and carries the name and the schema where its provider looks for them.
+/// Checks that a shape is JSON, with the name and the schema where its provider expects them.
 #[track_caller]
 fn check_shape(shape: &str, name: &str, schema: &str) {
     let ended = run(&["schema", "--for", shape]);
@@ -145,7 +145,7 @@ fn the_doctor_finds_nobody_without_a_terminal() {
         "{}",
         ended.stdout
     );
-    // There is no prompt to draw, and no background.
+    // Without a prompt, the report contains no drawing and no background.
     assert!(!["drawn", "colours", "background"].iter().any(|word| ended.stdout.contains(word)), "{}", ended.stdout);
 }
 
@@ -212,7 +212,7 @@ fn the_doctor_says_what_calls_the_person_and_that_nothing_does() {
     assert!(told.contains("✔ new questions a desktop notification calls you\n"), "{told}");
 }
 
-/// Puts a program first on `PATH`.
+/// Returns the test environment with this program first on `PATH`.
 fn with_program(stage: Stage, name: &str, script: &str) -> Stage {
     let file = format!("bin/{name}");
     let stage = stage.file(&file, script);

@@ -1,10 +1,10 @@
-//! A question that nothing else shows is told on the desktop, where there is a session.
+//! A question that no other surface shows gets a desktop notification, if there is a session.
 
 use crate::terminal::{Stage, wait_until};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// A stage whose `notify-send` writes its words down.
+/// Returns a test environment whose `notify-send` records its arguments.
 fn stage() -> Stage {
     with_program("notify-send")
 }
@@ -19,7 +19,8 @@ pub(crate) fn with_program(name: &str) -> Stage {
     stage.env("PATH", &path)
 }
 
-/// What `notify-send` was told, five words each with its end. The process that asks starts it and may end before it has written.
+/// Returns the arguments of `notify-send`: five words, each with an end mark. The asking process starts it and may end
+/// before it has written them.
 fn told(stage: &Stage) -> String {
     wait_until("notify-send was told five words", || stage.read("told").matches('|').count() >= 5);
     stage.read("told")

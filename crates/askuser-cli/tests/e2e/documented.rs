@@ -1,17 +1,17 @@
-//! Every command that the README and docs/ask.md show is run as it stands there, by a shell in a terminal.
+//! Runs every command in the README and docs/ask.md as written, in a shell in a terminal.
 
 use crate::terminal::Stage;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What a person sees and types, and what the command ends with.
+/// A command with a person's input, its screens, and its exit code.
 struct Trial {
     command: &'static str,
-    /// What the screen shows, and the keys that are pressed then.
+    /// The texts to wait for on the screen, each with the keys to press then.
     steps: &'static [(&'static str, &'static str)],
     code: u32,
-    /// What is on the screen in the end.
+    /// A text on the final screen.
     shows: &'static str,
 }
 
@@ -79,7 +79,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The lines of the shell's blocks that run askuser, without comments.
+/// Returns the lines of the shell blocks that run askuser, without comments.
 fn commands(document: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(document)).expect("a document");
     let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -116,7 +116,7 @@ fn every_example_that_the_readme_runs_is_there() {
 #[test]
 fn every_documented_command_does_what_it_says() {
     for trial in TRIALS {
-        // Nothing of one command is there for the next.
+        // No file of one command is left for the next.
         let stage = Stage::new().env("ASKUSER_KEY_DELAY", "0").env("ASKUSER_SUCCESS_FLASH", "0");
         std::os::unix::fs::symlink(root().join("examples"), stage.path("examples")).expect("a link");
         for args in [&["init", "-q", "-b", "main"][..], &["commit", "-q", "--allow-empty", "-m", "Begin"]] {
@@ -130,7 +130,7 @@ fn every_documented_command_does_what_it_says() {
             terminal.keys(keys);
         }
         let ended = terminal.finish();
-        // A shell that a key interrupts dies of it itself.
+        // A shell that a key interrupts ends by that signal itself.
         assert_eq!(ended.code.unwrap_or(130), trial.code, "{}\n{}", trial.command, ended.screen);
         assert!(ended.screen.contains(trial.shows), "{}\n{}", trial.command, ended.screen);
     }

@@ -1,4 +1,4 @@
-//! What was typed and not sent: saved within a second and on every signal, whichever way the prompt goes.
+//! Unsent text is saved within a second and on every signal, however the prompt ends.
 
 use crate::inbox::{Printed, detached, id, pending, run};
 use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, example, wait_until};
@@ -13,7 +13,7 @@ pub(crate) fn stage() -> Stage {
     Stage::new().env("USER", "ada")
 }
 
-/// The store of a stage, as another surface of the same person sees it.
+/// The store of a test environment, as another surface of the same person uses it.
 pub(crate) struct Drafts(Handle);
 
 impl Drafts {
@@ -26,20 +26,20 @@ impl Drafts {
         pollster::block_on(self.0.draft(&QuestionId::parse(id).unwrap())).unwrap().words().join("\n")
     }
 
-    /// Every draft of this person.
+    /// Returns every draft of this person.
     fn all(&self, id: &str) -> String {
         let drafts = pollster::block_on(self.0.drafts(&QuestionId::parse(id).unwrap())).unwrap();
         drafts.iter().flat_map(|saved| saved.draft.words()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The same person types at another surface.
+    /// Saves a draft of the same person at another surface.
     fn type_elsewhere(&self, id: &str, text: &str) {
         let draft = Draft { discuss: Some(text.to_owned()), ..Draft::default() };
         let save = DraftSave { draft, version: DraftVersion::of_new_writer(), replaces: Vec::new() };
         pollster::block_on(self.0.save_draft(&QuestionId::parse(id).unwrap(), &save)).unwrap();
     }
 
-    /// Waits until this is what was typed and not sent.
+    /// Waits until this is the unsent text.
     #[track_caller]
     pub(crate) fn wait_for(&self, id: &str, words: &str) {
         self.wait_until(id, words, |found| found == words);
@@ -56,7 +56,7 @@ pub(crate) fn answer(stage: &Stage, id: &str, args: &[&str]) -> Terminal {
     stage.askuser(&[&["answer", id, "--key-delay", "0", "--success-flash", "0"], args].concat(), "")
 }
 
-/// Opens the prompt of the example with one question, and types.
+/// Opens the prompt of the example with one question, and types a text.
 fn typing(stage: &Stage, id: &str) -> Terminal {
     let mut terminal = answer(stage, id, &[]);
     terminal.wait_for("esc later");
@@ -65,7 +65,7 @@ fn typing(stage: &Stage, id: &str) -> Terminal {
     terminal
 }
 
-/// What was typed is there again, and can be sent.
+/// Checks that the unsent text is restored and can be sent.
 #[track_caller]
 fn check_offered_again(stage: &Stage, id: &str) {
     let mut terminal = answer(stage, id, &[]);
@@ -122,11 +122,11 @@ fn in_line_mode_too_each_answer_is_saved_whatever_ends_the_prompt() {
     }
 }
 
-/// A tmux server of its own, which ends with the test.
+/// A separate tmux server, which ends with the test.
 struct Tmux(Stage);
 
 impl Tmux {
-    /// `None` where it is not installed.
+    /// Starts the server. Returns `None` if tmux is not installed.
     fn new() -> Option<Tmux> {
         if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
             askuser_conformance::left_out_without("tmux");
@@ -137,13 +137,13 @@ impl Tmux {
         Some(Tmux(stage.env("TMUX_TMPDIR", &folder)))
     }
 
-    /// A person at it.
+    /// Attaches a client that runs this script.
     fn person(&self, script: &str) -> Terminal {
         self.0.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", script])
     }
 
     fn tell(&self, words: &[&str]) -> std::process::Output {
-        // The tests may run in tmux themselves.
+        // The tests themselves may run in tmux.
         Command::new("tmux").env("TMUX_TMPDIR", self.0.path("")).env_remove("TMUX").args(words).output().unwrap()
     }
 }
@@ -156,7 +156,7 @@ impl Drop for Tmux {
 
 #[test]
 fn what_was_typed_is_saved_when_the_terminal_is_closed() {
-    // It is told by a signal, and notices it itself where that is ignored.
+    // A signal reports the closed terminal. A process that ignores the signal detects it itself.
     for before in ["", "trap '' HUP; "] {
         let Some(tmux) = Tmux::new() else { return };
         let stage = &tmux.0;
@@ -185,7 +185,7 @@ fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_d
         person.keys("<up>");
         person.keys("<down><down><down>");
         person.wait_for("> 4 ○ Other");
-        // No key types before the keyboard has rested.
+        // No key types text before the keyboard was idle.
         let deadline = Instant::now() + PATIENCE;
         while !person.shows_within(Duration::from_millis(1_500), "Please specify: x") {
             assert!(Instant::now() < deadline, "{}", person.screen());
@@ -197,7 +197,7 @@ fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_d
     }
 }
 
-/// The prompt of the process that asks, beside the inbox.
+/// Opens the prompt of an asking process whose question is also in the inbox.
 fn asking(stage: &Stage, args: &[&str]) -> Terminal {
     let asks = ["ask", "--key-delay", "0", "--success-flash", "0", "--popup", "none", "--via", "terminal,inbox"];
     stage.askuser(&[&asks[..], args, &[&example("database")]].concat(), "")
@@ -252,7 +252,7 @@ fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
         terminal.wait_for("Answered by ada from inbox (Database: SQLite)");
         terminal.wait_for("Not sent: Database: my own");
         let ended = terminal.finish();
-        // Where it is said how it ended, so is what was not sent.
+        // The message about the ending also contains the unsent text.
         let Printed { code, stderr, .. } = run(&stage, &["answer", id]);
         assert_eq!((code, stderr.contains("\nnot sent: Database: my own\n")), (Some(4), true), "{stderr}");
         ended
@@ -319,7 +319,7 @@ fn kill_9_between_any_two_steps_loses_no_saved_text() {
         terminal.finish();
         let found = drafts.all(&id);
         assert!(saved.iter().all(|text| found.contains(text)), "after step {last}: {found}");
-        // Both are shown at the next opening.
+        // The next prompt shows both drafts.
         if saved.len() == 2 {
             let terminal = answer(&stage, &id, &[]);
             terminal.wait_for("ctrl-t keep it");

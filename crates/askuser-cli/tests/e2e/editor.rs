@@ -1,8 +1,8 @@
-//! Ctrl-G: the text in the person's own editor.
+//! Tests Ctrl-G, which opens the text in the person's own editor.
 
 use crate::terminal::{Stage, Terminal, example};
 
-/// A stage whose editor is this script; the file is its first argument.
+/// Returns a test environment whose editor is this script. The file is its first argument.
 fn stage(script: &str) -> Stage {
     let stage = Stage::new().file("edit.sh", script);
     let editor = format!("sh {}", stage.path("edit.sh").display());
@@ -19,7 +19,7 @@ fn edit(stage: &Stage) -> Terminal {
     terminal
 }
 
-/// The files of the stage that an editor was opened on.
+/// Returns the number of files of the editor in the test environment.
 fn drafts(stage: &Stage) -> usize {
     let names = std::fs::read_dir(stage.path("")).unwrap().map(|entry| entry.unwrap().file_name());
     names.filter(|name| name.to_string_lossy().ends_with(".md")).count()
@@ -35,7 +35,7 @@ fn what_the_editor_saves_becomes_the_text() {
     assert_eq!(terminal.finish().typed(), "from\nthe editor");
 }
 
-// `stat -c` is GNU's.
+// Only GNU's `stat` supports `-c`.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_file_is_gone_afterwards_and_was_nobody_elses_to_read() {
@@ -65,7 +65,7 @@ fn what_an_editor_saved_before_it_died_is_kept_and_the_prompt_says_where() {
     let names = std::fs::read_dir(stage.path("")).unwrap().map(|entry| entry.unwrap().path());
     let kept = names.into_iter().find(|path| path.extension().is_some_and(|end| end == "md")).expect("a file");
     assert_eq!(std::fs::read_to_string(&kept).unwrap(), "saved\n");
-    // The message may be broken anywhere.
+    // The message may be broken at any position.
     let name = kept.file_name().unwrap().to_string_lossy().into_owned();
     let shown: String = terminal.screen().chars().filter(|c| !c.is_whitespace() && *c != '│').collect();
     assert!(shown.contains(&name), "{name} in {}", terminal.screen());

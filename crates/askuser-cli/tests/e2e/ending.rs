@@ -1,4 +1,4 @@
-//! Every way out: the result says which it was, and the terminal is as it was found.
+//! Tests every way to end a prompt. The result names the way, and the terminal is restored.
 
 use crate::terminal::{Ended, RESTORED, Stage, Terminal, example};
 use rustix::process::Signal;
@@ -11,7 +11,7 @@ fn asked(args: &[&str]) -> Terminal {
     terminal
 }
 
-/// Ends with this result, exit code 1, a restored terminal and nothing on the screen but this.
+/// Checks the result, the exit code 1, the restored terminal, and that the screen contains only this text.
 #[track_caller]
 fn check(ended: &Ended, result: Value, screen: &str) {
     assert_eq!(ended.json(), result);
@@ -153,7 +153,7 @@ fn control_c_counts_before_the_prompt_is_armed() {
     assert_eq!(terminal.finish().code, Some(130));
 }
 
-/// A signal ends the process as it would end any other, on a clean terminal.
+/// Checks that a signal ends the process as it would end any other, and that the terminal is restored.
 #[track_caller]
 fn check_signal(terminal: Terminal, signal: Signal, name: &str) {
     terminal.signal(signal);
@@ -248,13 +248,13 @@ fn keys_typed_after_the_answer_are_for_the_next_reader() {
     terminal.wait_for("? keys");
     terminal.keys("1");
     terminal.wait_raw("●");
-    // In raw mode Enter is a carriage return; only a line feed also ends a line for a program that reads lines.
+    // In raw mode Enter sends a carriage return. Only a line feed also ends a line for a program that reads lines.
     terminal.keys("next<c-j>");
     terminal.wait_for("read: next");
     assert_eq!(stage.read("out").matches("\"answered\"").count(), 1);
 }
 
-/// A prompt that has asked its terminal for the background, and the program that reads after it.
+/// Starts a prompt that has queried the background of its terminal, and a program that reads after it.
 fn asking_its_terminal(stage: &Stage) -> Terminal {
     let script = format!(
         "askuser ask --key-delay 0 --success-flash 500ms {} >out; read word; echo \"read: $word\"",
@@ -315,7 +315,7 @@ fn modes_that_were_unusual_before_are_unusual_after() {
     );
     let mut terminal = stage.shell(&script);
     terminal.wait_for("? keys");
-    // Raw means raw: the prompt's keys are its own, whatever the shell's are.
+    // In raw mode the prompt reads all keys itself, whatever the shell has configured.
     terminal.keys("<down>");
     terminal.wait_for("> ○ MongoDB");
     terminal.keys("<enter>");

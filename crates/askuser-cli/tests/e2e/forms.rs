@@ -1,9 +1,9 @@
-//! `confirm`, `input` and `pick`: what a script's user is asked, and what the script gets.
+//! Tests `confirm`, `input` and `pick`: the prompt for the user, and the output for the script.
 
 use crate::terminal::{Ended, Stage, Terminal};
 use serde_json::{Value, json};
 
-/// Runs a script whose `askuser` has neither arming delay nor flash.
+/// Runs a script whose `askuser` has neither a key delay nor a flash.
 fn run(stage: &Stage, script: &str) -> Terminal {
     stage.shell(&format!(
         "ASKUSER_KEY_DELAY=0 ASKUSER_SUCCESS_FLASH=0; export ASKUSER_KEY_DELAY ASKUSER_SUCCESS_FLASH\n{script}"
@@ -108,7 +108,7 @@ fn a_value_stands_once_on_the_terminal() {
         terminal.keys(keys);
         let ended = terminal.finish();
         let rows: Vec<&str> = ended.screen.lines().filter(|row| row.contains("Ann")).collect();
-        // In line mode the terminal echoes what is typed.
+        // In line mode the terminal echoes the typed text.
         let rows = &rows[usize::from(script.contains("--plain"))..];
         assert_eq!((ended.code, rows), (Some(0), &["Ann"][..]), "{script}: {}", ended.screen);
     }
@@ -288,7 +288,7 @@ fn lines_that_cannot_be_picked_from_are_named() {
     assert!(ended.code == Some(2) && ended.stderr.contains("standard input is a terminal"), "{}", ended.stderr);
 }
 
-/// A question that waits in the inbox.
+/// Stores a question in the inbox and returns its id.
 fn detached(stage: &Stage, args: &[&str], stdin: &[u8]) -> String {
     let ended = stage.run_with(&[args, &["--via", "inbox", "--detach"]].concat(), stdin);
     assert_eq!(ended.code, Some(75), "{}", ended.stderr);

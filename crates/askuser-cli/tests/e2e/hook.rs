@@ -1,4 +1,4 @@
-//! `askuser hook`: silent unless a person decided, whatever goes wrong.
+//! Tests `askuser hook`, which has no output unless a person decided, even after an error.
 
 use crate::inbox::{id, pending, run};
 use crate::terminal::Stage;
@@ -55,7 +55,7 @@ fn a_store_that_cannot_be_opened_neither_blocks_nor_approves() {
     assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
 }
 
-/// The decision on an event that a person answers in the inbox.
+/// Returns the decision on an event after a person's answer in the inbox.
 fn decided(event: &Value, entrypoint: &str, answer: &[&str]) -> Value {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", entrypoint).env("ASKUSER_POPUP", "none");
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
@@ -99,10 +99,10 @@ fn a_file_or_a_rule_passes_for_no_person_and_permits_nothing() {
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
     hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
     let waiting = pending(&stage, 1);
-    // The settings are for those who ask: without a terminal there is no person here, and no answer.
+    // The settings apply only to asking commands. Without a terminal no person can answer here.
     let ended = run(&stage, &["answer", id(&waiting[0])]);
     assert_eq!(ended.code, Some(3), "{}{}", ended.stdout, ended.stderr);
-    // Named on the command line, the file speaks for itself, and only a person permits.
+    // A file named on the command line is applied, but only a person can give a permission.
     let ended = run(&stage, &["answer", id(&waiting[0]), "--answers", &answers]);
     assert!(ended.code == Some(2) && ended.stderr.contains("only a person gives permission"), "{}", ended.stderr);
     assert_eq!(pending(&stage, 1)[0]["id"], waiting[0]["id"]);
@@ -121,13 +121,13 @@ fn an_answer_of_a_file_or_a_rule_is_not_handed_to_claude_as_its_users() {
     let stage = stage.file("a.json", r#"{"Which": "A (Recommended)"}"#);
     let answers = stage.path("a.json").display().to_string();
     let stage = stage.env("ASKUSER_ANSWERS", &answers);
-    // The person is asked all the same.
+    // The person is still asked.
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
     hook.stdin.take().unwrap().write_all(recommended.to_string().as_bytes()).unwrap();
     let waiting = pending(&stage, 1);
     assert_eq!(run(&stage, &["answer", id(&waiting[0]), "--answers", &answers]).code, Some(0));
     assert_eq!(hook.wait_with_output().unwrap().stdout, b"", "a file said so, and no person");
-    // Where no person is to be asked, nothing is said either.
+    // If no person may be asked, the hook has no output either.
     let stage = stage.env("ASKUSER_HEADLESS", "recommended");
     let ended = stage.run_with(&["hook"], recommended.to_string().as_bytes());
     assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
@@ -160,7 +160,7 @@ fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
     assert_eq!(pending(&stage, 1)[0]["asker"]["waits"], false);
 }
 
-/// A hook that waits beside a dialog of Claude Code's.
+/// Starts a hook that waits while Claude Code shows its dialog.
 fn beside_dialog(event: &Value) -> (Stage, std::process::Child) {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "cli").env("ASKUSER_POPUP", "none");
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());

@@ -1,9 +1,10 @@
-//! Text from a model is untrusted: whatever it holds, the terminal gets nothing but the prompt's own sequences.
+//! Text from a model is untrusted. The terminal receives only the prompt's own sequences.
 
 use crate::terminal::{Ended, Select, Stage, input};
 use serde_json::json;
 
-/// Asks a question with a text in every place that is long enough for it, and takes the first option.
+/// Asks a question with a text in every field that is long enough for it, and selects the first option. Returns the
+/// frame and the end.
 #[track_caller]
 fn ask(header: &str, question: &str, label: &str, description: &str) -> (String, Ended) {
     let options = [(label, description), ("Plain", "Nothing special")];
@@ -16,7 +17,7 @@ fn ask(header: &str, question: &str, label: &str, description: &str) -> (String,
     (frame, terminal.finish())
 }
 
-/// What in the output of a prompt is neither printable text nor a sequence it has use for.
+/// Returns the parts of an output that are neither printable text nor a sequence of the prompt.
 fn foreign(raw: &[u8]) -> Vec<String> {
     let text = std::str::from_utf8(raw).expect("UTF-8");
     let mut foreign = Vec::new();
@@ -39,7 +40,7 @@ fn foreign(raw: &[u8]) -> Vec<String> {
             }
             '\r' | '\n' | '\x08' => {}
             _ if c.is_control() => foreign.push(format!("{c:?}")),
-            // Marks of direction, invisible operators and joiners, the byte order mark, tags.
+            // These are direction marks, invisible operators and joiners, the byte order mark, and tags.
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => {
                 foreign.push(format!("{c:?}"));
             }
@@ -50,8 +51,8 @@ fn foreign(raw: &[u8]) -> Vec<String> {
     foreign
 }
 
-/// A hostile text in the question, a label and a description reads exactly as this clean one does, and the result
-/// has it verbatim.
+/// Checks that a hostile text in the question, a label and a description looks exactly like this clean text. The result
+/// contains it verbatim.
 #[track_caller]
 fn check(hostile: &str, clean: &str) {
     let (question, label) = (format!("Go{hostile}?"), format!("L{hostile}"));
@@ -61,7 +62,7 @@ fn check(hostile: &str, clean: &str) {
     check_ended(&ended, &question, &label);
 }
 
-/// A hostile header reads exactly as this clean one does.
+/// Checks that a hostile header looks exactly like this clean one.
 #[track_caller]
 fn check_header(hostile: &str, clean: &str) {
     let (frame, ended) = ask(hostile, "Go?", "L", "D");
@@ -136,7 +137,7 @@ fn backspace_and_delete_rub_out_nothing() {
 
 #[test]
 fn a_carriage_return_is_the_end_of_a_line() {
-    // In a label there is but one line.
+    // A label has only one line.
     let (frame, ended) = ask("Head", "safe\rrm", "a\rb", "c\r\nd");
     let (expected, _) = ask("Head", "safe\nrm", "a b", "c\nd");
     assert_eq!(frame, expected);

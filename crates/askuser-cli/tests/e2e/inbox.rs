@@ -1,4 +1,4 @@
-//! Questions that wait in the inbox: asked by one process, answered by another, delivered to a third.
+//! Tests questions that wait in the inbox. One process asks, another answers, and a third receives the answer.
 
 use crate::terminal::{Ended, PATIENCE, Stage, Terminal, example, wait_until};
 use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
@@ -9,21 +9,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Asks an example through the inbox without a terminal, beside us.
+/// Starts a process that asks an example through the inbox, without a terminal.
 fn asking(stage: &Stage, args: &[&str]) -> Child {
     let mut words = vec!["ask", "--via", "inbox", "--popup", "none"];
     words.extend(args);
     stage.spawn(&words)
 }
 
-/// What a command printed, to its end.
+/// The complete output of a command, with its exit code.
 pub(crate) struct Printed {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Runs the binary to its end where there is no terminal.
+/// Runs the binary to its end without a terminal.
 pub(crate) fn run(stage: &Stage, args: &[&str]) -> Printed {
     let (code, stdout, stderr) = output(stage.spawn(args));
     Printed { code, stdout, stderr }
@@ -35,7 +35,7 @@ fn lines(stage: &Stage, args: &[&str]) -> Vec<Value> {
     ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Waits until there is what is looked for.
+/// Waits until `look` returns a value, and returns that value.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let mut found = None;
     wait_until(what, || {
@@ -45,14 +45,15 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     found.unwrap()
 }
 
-/// Waits until so many questions are pending, and says which.
+/// Waits until this number of questions is pending, and returns them.
 pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
     until(&format!("{count} pending questions"), || {
         Some(lines(stage, &["inbox", "--json"])).filter(|found| found.len() == count)
     })
 }
 
-/// Waits until a process waits for the only question that is pending. One that was left is pending as well.
+/// Waits until a process waits for the only pending question, and returns that question. A question is also pending
+/// after its process has left.
 pub(crate) fn attended(stage: &Stage) -> Value {
     until("question that a process waits for", || {
         Some(pending(stage, 1).remove(0)).filter(|question| question["asker"]["waits"] == true)
@@ -308,7 +309,7 @@ fn scripts_can_count_and_follow() {
     assert_eq!(run(&stage, &["inbox", "--count"]).stdout, "0\n");
 }
 
-/// The prompt is here, and the question in the inbox too.
+/// Starts a prompt whose question is also in the inbox.
 fn here_too(stage: &Stage) -> Terminal {
     let args = ["ask", "--key-delay", "0", "--success-flash", "0", "--popup", "none", "--via", "terminal,inbox"];
     stage.askuser(&[&args[..], &[&example("database")]].concat(), ">out 2>err")
@@ -462,7 +463,7 @@ fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
     let told: Value = serde_json::from_str(&stage.read("told")).unwrap();
     assert_eq!(told["questions"][0]["header"], "Database");
     assert_eq!(told["id"], pending(&stage, 1)[0]["id"], "it can be answered by it");
-    // Waits until it has failed, since it goes on after us.
+    // The test waits until the command has failed, because the command continues after its asker.
     let asker = asking(&stage, &[&example("features"), "--on-question", "echo no phone >&2; exit 7"]);
     let doctor = || run(&stage, &["doctor", "--on-question", "true"]).stdout;
     let failed = ": on_question: exit status: 7: no phone";
@@ -504,7 +505,7 @@ fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
     assert_eq!(id(&pending(&stage, 1)[0]), asked, "nothing is asked twice");
     let answered = run(&stage, &["answer", &asked, "--select", "Database=PostgreSQL", "--select", "Features=History"]);
     assert_eq!(answered.code, Some(0), "{}", answered.stderr);
-    // What it wants to do with that needs permission, which is a question like any other.
+    // The action after the answer needs a permission, which is also a question.
     let permission = &pending(&stage, 1)[0];
     assert_eq!(permission["questions"][0]["header"], "Write");
     run(&stage, &["answer", id(permission), "--select", "Allow once"]);
@@ -516,7 +517,7 @@ fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
     assert!(log[0]["delivered_ms"].is_number());
 }
 
-/// As docs/inbox.md has it.
+/// This sequence is documented in docs/inbox.md.
 #[test]
 fn an_agent_that_was_killed_and_is_told_to_continue_goes_on_with_what_was_answered_meanwhile() {
     let stage = Stage::new();
@@ -535,7 +536,7 @@ fn an_agent_that_was_killed_and_is_told_to_continue_goes_on_with_what_was_answer
     assert!(stage.read("STORAGE.md").contains("SQLite"), "{stdout}{stderr}");
 }
 
-/// A person at tmux gets the question as a popup, wherever the asking process is.
+/// A person at tmux gets the question as a popup, regardless of the asking process's terminal.
 #[test]
 fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_opener() {
     if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
@@ -544,7 +545,7 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_op
     }
     let stage = Stage::new().size(100, 30);
     let folder = stage.path("").display().to_string();
-    // No program in a popup is told the background; the one that opened it may know.
+    // No program in a popup can query the background, but the process that opened the popup may know it.
     let stage = stage.env("TMUX_TMPDIR", &folder).env("COLORFGBG", "");
     let mut person = stage.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", "echo at work; exec cat"]);
     person.wait_for("at work");
@@ -556,7 +557,7 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_op
     person.wait_raw("38;5;61");
     press_until(&mut person, "2", |screen| screen.contains("> 2 ○ MongoDB"));
     assert_eq!(pending(&stage, 1).len(), 1, "a digit alone answers nothing there");
-    // What came meanwhile follows in it, and nothing there is about the one before.
+    // A question that arrived meanwhile follows in the same popup, without the text of the previous one.
     let next = ["ask", "--via", "inbox", "--from", "codex", "--format", "value"];
     let next = stage.spawn(&[&next[..], &[&example("package-manager")]].concat());
     let asked = pending(&stage, 2).into_iter().find(|question| question["origin"]["agent"] == "codex").unwrap();
@@ -569,7 +570,7 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_op
     let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).env_remove("TMUX").arg("kill-server").output();
 }
 
-/// Presses a key again until it counts, which it does not before the keyboard has rested.
+/// Presses a key repeatedly until it has an effect. Keys have no effect before the keyboard was idle.
 fn press_until(terminal: &mut Terminal, key: &str, holds: impl Fn(&str) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds(&terminal.screen_within(Duration::from_millis(1_500), &holds)) {
@@ -578,7 +579,7 @@ fn press_until(terminal: &mut Terminal, key: &str, holds: impl Fn(&str) -> bool)
     }
 }
 
-/// A popup comes while a person types something else: a digit only moves the focus there.
+/// A popup opens while a person types elsewhere, so a digit only moves the focus.
 #[test]
 fn a_digit_answers_nothing_in_a_prompt_that_came_unbidden() {
     let stage = Stage::new();
@@ -618,7 +619,7 @@ fn an_answers_file_that_answers_a_question_is_named_as_what_answered() {
     let stage = Stage::new().file("a.json", r#"{"Database": "SQLite"}"#);
     let id = detached(&stage, "database", &[]);
     let answers = stage.path("a.json").display().to_string();
-    // A setting is for those who ask.
+    // Settings apply only to asking commands.
     let stage = stage.env("ASKUSER_ANSWERS", &answers);
     assert_eq!(run(&stage, &["answer", &id]).code, Some(3));
     let ended = run(&stage, &["answer", &id, "--answers", &answers]);
@@ -635,7 +636,7 @@ fn the_list_takes_no_answers() {
     assert!(ended.code == Some(2) && ended.stderr.contains("--answers"), "{}", ended.stderr);
 }
 
-/// The store of a stage, without a process in between.
+/// Opens the store of a test environment directly.
 fn store(stage: &Stage) -> Handle {
     let path = stage.path(".local/state/askuser/inbox/inbox.sqlite");
     let store = askuser_inbox::SqliteStore::open(&path).unwrap();

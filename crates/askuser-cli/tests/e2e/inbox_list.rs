@@ -1,4 +1,4 @@
-//! The live list of the inbox, at a real terminal.
+//! Tests the live list of the inbox in a real terminal.
 
 use crate::inbox::{id, pending, run};
 use crate::terminal::{RESTORED, Stage, Terminal, example};
@@ -48,7 +48,7 @@ fn a_question_that_cannot_be_read_does_not_end_follow() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.next().unwrap().contains(&damaged));
     let file = rusqlite::Connection::open(stage.path(".local/state/askuser/inbox/inbox.sqlite")).unwrap();
-    // The process knows the request already, so the ending is what it cannot read.
+    // The process already knows the request, so only the ending is unreadable.
     let damage = "UPDATE question SET state = 'answered', ending = '{}', ended_ms = 7 WHERE id = ?1";
     file.execute(damage, [&damaged]).unwrap();
     let event = "INSERT INTO event (question, state, at_ms) SELECT n, 'answered', 7 FROM question WHERE id = ?1";
@@ -79,7 +79,7 @@ fn a_question_is_found_opened_and_answered_and_moves_to_history() {
     terminal.keys("<enter>");
     terminal.wait_for("Asked by: Claude Code in ");
     terminal.keys("3");
-    // The list says so, and takes the place of the confirmation.
+    // The list shows the result, in place of a confirmation.
     terminal.wait_for("Answered: Database");
     terminal.wait_for("Inbox ─╮  1 waiting");
     terminal.keys("h");

@@ -1,15 +1,15 @@
-//! Bad input and bad usage: exit code 2, and a message that names the field, the fact and the limit.
+//! Invalid input and arguments have exit code 2, and a message with the field, the fact and the limit.
 
 use crate::terminal::{Ended, RESTORED, Select, Stage, example, input};
 use serde_json::{Value, json};
 
-/// The command fails as bad input, on stderr alone.
+/// Checks that a command fails because of invalid input, with this error and no other output.
 #[track_caller]
 fn check(ended: &Ended, stderr: &str) {
     assert_eq!((ended.stderr.as_str(), ended.stdout.as_str(), ended.code), (stderr, "", Some(2)));
 }
 
-/// The command fails as bad input with a message that has this in it.
+/// Checks that a command fails because of invalid input, with this text in its error.
 #[track_caller]
 fn check_says(ended: &Ended, words: &str) {
     assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(2)), "{}", ended.stderr);
@@ -337,7 +337,7 @@ fn questions_with_a_preview_are_shown_as_markdown() {
     for args in [&["in.json"][..], &["--json", &input]] {
         let quick = ["ask", "--key-delay", "0", "--success-flash", "0"];
         let mut terminal = stage.askuser(&[&quick[..], args].concat(), "");
-        // The marks are gone: the program that shows it reads Markdown.
+        // The marks are not visible, because the prompt reads Markdown.
         terminal.wait_for("┃ Grid it is");
         terminal.keys("2");
         let ended = terminal.finish();

@@ -1,10 +1,10 @@
-//! The prompt spoken line by line: for screen readers, dumb terminals and logs.
+//! Tests the prompt line by line, for screen readers, dumb terminals and logs.
 
 use crate::terminal::{Ended, RESTORED, Stage, Terminal, example};
 use rustix::process::Signal;
 use serde_json::json;
 
-/// A terminal that can do nothing but lines.
+/// Returns a test environment with a terminal that supports only lines.
 fn dumb() -> Stage {
     Stage::new().env("TERM", "dumb")
 }
@@ -16,7 +16,7 @@ fn ask(stage: &Stage, name: &str, args: &[&str]) -> Terminal {
     terminal
 }
 
-/// Says these lines, each when the text before it is there.
+/// Types these lines, each after the text before it is visible.
 #[track_caller]
 fn converse(mut terminal: Terminal, lines: &[(&str, &str)]) -> Ended {
     for (text, line) in lines {

@@ -1,11 +1,11 @@
-//! The requests of the live list, counted by a proxy between the list and its server.
+//! Counts the requests of the live list with a proxy between the list and its server.
 
 use crate::terminal::{Stage, example};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Passes bytes on, and keeps the request lines.
+/// A proxy that forwards bytes and records the request lines.
 struct CountingProxy {
     address: SocketAddr,
     lines: Arc<Mutex<Vec<String>>>,
@@ -29,7 +29,7 @@ impl CountingProxy {
         proxy
     }
 
-    /// The requests until now, without the renewals of leases.
+    /// Returns the requests so far, without the renewals of leases.
     fn requests(&self) -> Vec<String> {
         self.lines.lock().unwrap().iter().filter(|line| !line.contains("/leases")).cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Let me read before I choose: long text is read to its end, and nothing off the screen is chosen unread.
+//! Long text is read to its end before a choice, and no option off the screen is chosen unread.
 
 use crate::terminal::{Select, Stage, Terminal, input};
 use serde_json::json;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 const LABELS: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
 
-/// Words that tell where they belong, of exactly `chars` characters.
+/// Returns numbered words that show their position, with exactly `chars` characters.
 fn words(prefix: char, chars: usize) -> String {
     let mut text: String = (0..).map(|n| format!("{prefix}{n:03} ")).take(chars / 5).collect();
     text.truncate(text.trim_end().len());
@@ -14,7 +14,7 @@ fn words(prefix: char, chars: usize) -> String {
     text
 }
 
-/// A question of 2,000 characters with four descriptions of 200.
+/// Returns the input of a question of 2,000 characters with four descriptions of 200.
 fn long() -> String {
     let descriptions = ['a', 'b', 'c', 'd'].map(|prefix| words(prefix, 200));
     let options: Vec<(&str, &str)> = LABELS.into_iter().zip(descriptions.iter().map(String::as_str)).collect();
@@ -29,7 +29,7 @@ fn ask(columns: u16, rows: u16) -> Terminal {
     terminal
 }
 
-/// The words on the screen that belong to the question.
+/// Returns the words of the question that are on the screen.
 fn seen(terminal: &Terminal) -> BTreeSet<String> {
     let screen = terminal.screen();
     let own =
@@ -37,16 +37,16 @@ fn seen(terminal: &Terminal) -> BTreeSet<String> {
     screen.split_whitespace().filter(own).map(|word| word[..4].to_owned()).collect()
 }
 
-/// Every word of the question and its descriptions.
+/// Returns every word of the question and its descriptions.
 fn all() -> BTreeSet<String> {
     let long = [('q', 400), ('a', 40), ('b', 40), ('c', 40), ('d', 40)];
     long.into_iter().flat_map(|(prefix, count)| (0..count).map(move |n| format!("{prefix}{n:03}"))).collect()
 }
 
-/// Whether there is more below.
+/// Returns whether lines are hidden below the screen.
 fn has_more(terminal: &Terminal) -> bool {
     let rows = terminal.rows();
-    // At the beginning of the footer, where there is one; on a tiny screen the last row is Other's.
+    // The beginning of the footer shows this. On a tiny screen without a footer, the last row is Other's.
     match rows.iter().find(|row| row.starts_with('╰')) {
         Some(footer) => {
             let first = footer.split(" · ").next().unwrap_or_default();
@@ -56,7 +56,7 @@ fn has_more(terminal: &Terminal) -> bool {
     }
 }
 
-/// Presses a key until the end, and gives everything that was seen on the way.
+/// Presses a key until the end, and returns all words that were visible.
 #[track_caller]
 fn read(terminal: &mut Terminal, key: &str) -> BTreeSet<String> {
     let mut read = seen(terminal);
@@ -67,7 +67,8 @@ fn read(terminal: &mut Terminal, key: &str) -> BTreeSet<String> {
     read
 }
 
-/// With the arrow all is read; with pages all but the descriptions, each of which is shown with the cursor on its option.
+/// Checks that a key leads through the whole text. Page keys omit the descriptions, which are shown only with the
+/// cursor on their options.
 #[track_caller]
 fn check_read(columns: u16, rows: u16, key: &str) {
     let mut terminal = ask(columns, rows);
@@ -101,7 +102,7 @@ fn everything_is_read_with_page_down_at_20_by_5() {
     check_read(20, 5, "<pgdn>");
 }
 
-/// Goes to the end, then up again to the first word, and has seen every word on the way up.
+/// Goes to the end, then up to the first word. Every word must be visible on the way up.
 #[track_caller]
 fn check_read_upwards(columns: u16, rows: u16) {
     let mut terminal = ask(columns, rows);
@@ -164,7 +165,7 @@ fn a_long_question_is_answered_at_40_by_12() {
     check_answered(40, 12);
 }
 
-/// These keys, pressed at the first sight of a long question, answer nothing; they bring into view what they are about.
+/// Checks that these keys answer nothing when a long question is first shown. They scroll to the option that they mean.
 #[track_caller]
 fn check_unread(key: &str, shown: &str) {
     for (columns, rows) in [(80, 24), (40, 12)] {
@@ -218,7 +219,7 @@ fn the_border_says_how_much_more_there_is() {
 #[test]
 fn a_long_answer_scrolls_with_its_caret() {
     let mut terminal = ask(40, 12);
-    // Typing is no choice: the number of Other opens it wherever it is.
+    // Typing is no choice, so the number of Other always opens it.
     terminal.keys("5");
     terminal.wait_for("Please specify:");
     let text = words('t', 1000);

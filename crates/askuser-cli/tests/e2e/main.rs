@@ -1,6 +1,7 @@
-//! The `askuser` command from outside: a person at a real terminal, a script with pipes, and no person at all.
+//! Tests the `askuser` command from outside: with a person at a real terminal, with a script and pipes, and without a
+//! person.
 //!
-//! What needs no terminal device is tested where it lives, without one. Each file is one thing that can go wrong.
+//! Code that needs no terminal device is tested in its own module. Each file tests one kind of failure.
 #![cfg(unix)]
 
 mod terminal;

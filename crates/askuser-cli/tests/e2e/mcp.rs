@@ -1,4 +1,4 @@
-//! `askuser mcp`: the real process at the other end of two pipes, and a person who answers from another one.
+//! Tests `askuser mcp` as a real process behind two pipes. A person answers from another process.
 
 use crate::inbox::{attended, id, pending, run};
 use crate::terminal::{PATIENCE, Stage, wait_until};
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-/// A client, and the server it started.
+/// A client with the server it started.
 pub(crate) struct Client {
     server: Child,
     pub(crate) write: Option<ChildStdin>,
@@ -170,7 +170,7 @@ fn a_log_tells_what_happens_and_neither_what_was_asked_nor_what_was_said() {
     let mut client = Client::start(&stage, &["--log-file", file.to_str().unwrap()]);
     client.ask(1);
     run(&stage, &["answer", id(&pending(&stage, 1)[0]), "--select", "Database=SQLite"]);
-    // Whatever is on standard output is a message, and this is the next one.
+    // Standard output contains only messages, and this is the next one.
     assert!(words(&client.next()).contains("SQLite"));
     client.write = None;
     assert_eq!(client.ended(), Some(0));
@@ -208,12 +208,12 @@ fn a_log_that_cannot_be_written_is_said_at_once() {
     assert!(refused.stderr.contains("cannot write /dev/null/log: Not a directory"), "{}", refused.stderr);
 }
 
-/// A server over HTTP, and where it is.
+/// A server over HTTP with its address.
 pub(crate) struct Http {
     server: Child,
     address: String,
     token: String,
-    /// Where messages go; its query may name a project.
+    /// The path for messages. Its query may name a project.
     pub(crate) path: &'static str,
 }
 
@@ -227,7 +227,7 @@ impl Http {
         Http { server, address, token, path: "/mcp" }
     }
 
-    /// Posts a message; the status line and everything after it.
+    /// Posts a message, and returns the stream of the response.
     pub(crate) fn post(&self, headers: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -248,7 +248,7 @@ impl Http {
         format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.address, self.token)
     }
 
-    /// The headers of a session of its own.
+    /// Opens a new session, and returns its headers.
     pub(crate) fn session(&self, version: &str, capabilities: &Value) -> String {
         let opened = self.post(&self.headers(), &initialize(version, capabilities));
         let session = line_with(opened, "mcp-session-id").split_off("mcp-session-id: ".len());
@@ -257,7 +257,7 @@ impl Http {
         headers
     }
 
-    /// Asks which database, in a session.
+    /// Asks for a database in a session, and returns the stream of the response.
     pub(crate) fn ask(&self, headers: &str) -> TcpStream {
         let input: Value =
             serde_json::from_str(&std::fs::read_to_string(crate::terminal::example("database")).unwrap()).unwrap();
@@ -283,7 +283,7 @@ fn initialize(version: &str, capabilities: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 }
 
-/// Reads until a line with this in it, and returns that.
+/// Reads until a line contains this text, and returns that line.
 pub(crate) fn line_with(stream: impl Read, what: &str) -> String {
     let lines = BufReader::new(stream).lines().map(Result::unwrap);
     lines.into_iter().find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what}"))
@@ -382,7 +382,7 @@ fn the_dialog_of_a_client_that_an_agents_command_started_has_asked_no_person() {
     let stage = Stage::new().env("ASKUSER_STARTED_BY_AGENT", "1");
     let mut client = Client::with(&stage, &["--limit", "1s"], &json!({"elicitation": {}}));
     client.ask(1);
-    // No form comes, but the word that the question waits in the inbox.
+    // The reply is no form, but a notice that the question waits in the inbox.
     let reply = client.next();
     assert_eq!(reply["id"], 1, "{reply}");
     assert_eq!(reply["result"]["structuredContent"]["status"], "pending", "{reply}");

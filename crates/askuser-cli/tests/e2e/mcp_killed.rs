@@ -1,5 +1,5 @@
-//! kill -9 of server, client and answerer, between asking, answering and delivering: nothing is lost, nothing is asked twice,
-//! nothing is acted on twice.
+//! Kills the server, the client and the answering process with SIGKILL, while they ask, answer and deliver. No answer
+//! is lost, no question is asked twice, and no answer has two effects.
 
 use crate::inbox::{attended, id, pending, run, until};
 use crate::mcp::{Client, Http, line_with, words};
@@ -11,12 +11,12 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Everything that was asked, whatever became of it.
+/// Returns every question that was asked, with its state.
 fn asked(stage: &Stage) -> Vec<Value> {
     run(stage, &["log", "--json"]).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Answers a question while its server is held still, so that it cannot deliver, and kills the server.
+/// Answers a question while its server is stopped and cannot deliver, and kills the server.
 fn answered_and_killed(stage: &Stage, client: Client, answer: &str) {
     let question = pending(stage, 1).remove(0);
     client.signal(Signal::STOP);
@@ -54,7 +54,7 @@ fn a_permission_that_a_killed_server_did_not_deliver_is_asked_for_again() {
     assert_eq!(asked(&stage).len(), 2, "it was given to a conversation that is over");
 }
 
-/// A client in processes of its own: what it says and what it hears.
+/// A client in separate processes, one for writing and one for reading.
 struct OtherProcess {
     mouth: Child,
     server: Child,
@@ -80,7 +80,7 @@ impl OtherProcess {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Kills it; how its server ends.
+    /// Kills the client, and returns the exit code of its server.
     fn killed(mut self) -> Option<i32> {
         for process in [&mut self.mouth, &mut self.ear] {
             process.kill().unwrap();
@@ -112,7 +112,7 @@ fn a_killed_client_leaves_its_question_and_the_next_one_gets_the_answer() {
     assert_eq!(asked(&stage).len(), 1);
 }
 
-/// A process that holds the other end of a call over HTTP.
+/// Starts a process that holds the other end of a call over HTTP.
 fn caller(http: &Http, session: &str) -> Child {
     let connection: OwnedFd = http.ask(session).into();
     Command::new("cat").stdin(connection).stdout(Stdio::piped()).spawn().unwrap()
@@ -123,7 +123,8 @@ fn kill(mut process: Child) {
     process.wait().unwrap();
 }
 
-/// A server over HTTP at an address that names a project, and a wait until it has noticed that a client is gone.
+/// Starts a server over HTTP whose address names a project. Also returns a function that waits until the server notices
+/// a lost client.
 fn observed(stage: &Stage) -> (Http, impl Fn()) {
     let file = stage.path("mcp.log");
     let mut http = Http::start(stage, &["--log", "info", "--log-file", file.to_str().unwrap()]);
@@ -132,7 +133,7 @@ fn observed(stage: &Stage) -> (Http, impl Fn()) {
     (http, move || until("word that the client is gone", || has_noticed().then_some(())))
 }
 
-/// Protocols whose streams cannot and can be taken up again.
+/// A protocol version whose streams cannot be resumed, and one whose streams can.
 const VERSIONS: [&str; 2] = ["2025-06-18", "2025-11-25"];
 
 #[test]
@@ -159,7 +160,7 @@ fn an_answer_that_a_killed_client_over_http_did_not_read_does_not_count_as_deliv
         let (http, client_is_gone) = observed(&stage);
         let client = caller(&http, &http.session(version, &json!({})));
         let question = attended(&stage);
-        // The server hears of both at once.
+        // The server notices both events at the same time.
         http.signal(Signal::STOP);
         kill(client);
         assert_eq!(run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]).code, Some(0));
@@ -181,7 +182,7 @@ fn an_answerer_that_is_killed_at_any_moment_has_answered_or_has_not() {
         client.ask(round);
         let question = pending(&stage, 1).remove(0);
         let mut answerer = stage.spawn(&["answer", id(&question), "--select", "Database=SQLite"]);
-        // From before it has begun until after it is done: there is nothing to wait for, any moment is meant.
+        // The kill comes at any moment from before the answer until after it. There is no event to wait for.
         std::thread::sleep(Duration::from_millis(3 * round));
         answerer.kill().unwrap();
         answerer.wait().unwrap();

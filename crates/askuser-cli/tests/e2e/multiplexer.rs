@@ -1,15 +1,15 @@
-//! Under tmux: a terminal that rewraps its lines on a resize, and whose history can be looked at.
+//! Tests in tmux, which rewraps its lines on a resize and has a readable history.
 
 use crate::terminal::{Stage, comes, example, wait_until};
 use std::process::Command;
 
-/// A tmux server of its own, with one window of 80x24.
+/// A separate tmux server with one window of 80x24.
 struct Tmux {
     stage: Stage,
 }
 
 impl Tmux {
-    /// `None`, with a word about it, where tmux is not installed; where `CI` is set, that is a failure.
+    /// Starts the server. Returns `None`, with a notice, if tmux is not installed. With `CI` set, that is a failure.
     fn start(script: &str) -> Option<Tmux> {
         if Command::new("tmux").arg("-V").output().is_err() {
             askuser_conformance::left_out_without("tmux");
@@ -30,7 +30,7 @@ impl Tmux {
         Some(tmux)
     }
 
-    /// Asks an example under this many lines of conversation.
+    /// Asks an example below this many lines of conversation.
     fn ask(name: &str, lines: usize) -> Option<Tmux> {
         Tmux::start(&format!(
             "seq {lines}; askuser ask --key-delay 0 --success-flash 0 {} >out 2>err; echo code $?; exec sleep 60",
@@ -58,7 +58,7 @@ impl Tmux {
         self.run(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
     }
 
-    /// The screen with everything that has scrolled off it.
+    /// Returns the screen with all rows that have scrolled off it.
     fn history(&self) -> String {
         self.run(&["capture-pane", "-p", "-S", "-"]).trim_end().to_owned()
     }
@@ -77,7 +77,7 @@ impl Tmux {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
-    /// Waits for exactly one frame, `columns` wide, in what `see` sees.
+    /// Waits until the output of `see` contains exactly one frame of this width.
     #[track_caller]
     fn check_one_frame(&self, columns: u16, see: impl Fn(&Tmux) -> String) {
         let clean = |screen: &str| {
@@ -92,7 +92,7 @@ impl Tmux {
     }
 }
 
-/// A conversation of `lines` lines, and what comes after it.
+/// Returns a conversation of `lines` lines with this text after it.
 fn after(lines: usize, rest: &str) -> String {
     (1..=lines).map(|n| format!("{n}\n")).collect::<String>() + rest
 }
@@ -205,7 +205,7 @@ fn fewer_rows_and_back_leave_no_rows_of_the_agents_old_box() {
 
 #[test]
 fn at_the_top_of_the_screen_the_screen_is_clean_too() {
-    // Here tmux moves the top of the rewrapped frame out of reach, into its history.
+    // In this case tmux moves the top of the rewrapped frame into its history, where it cannot be erased.
     let Some(tmux) = Tmux::ask("database", 1) else { return };
     tmux.wait_for("? keys");
     for columns in [60, 45, 50, 100, 70, 120, 80] {
@@ -221,7 +221,8 @@ fn at_the_top_of_the_screen_the_screen_is_clean_too() {
 fn a_frame_wiped_from_the_first_cell_of_the_screen_is_not_saved_to_the_history() {
     let Some(tmux) = Tmux::ask("database", 1) else { return };
     tmux.wait_for("? keys");
-    // Two of its lines are rewrapped, so that it begins in the first cell; tmux keeps what is cleared from there.
+    // Two lines above the frame are rewrapped, so that it begins in the first cell. tmux would keep a screen that is
+    // cleared from there.
     tmux.resize(62, 24);
     tmux.check_one_frame(62, Tmux::history);
 }
@@ -253,7 +254,7 @@ fn a_long_answer_is_left_whole_in_the_scrollback() {
     tmux.wait_for("149");
     tmux.keys(&["Enter"]);
     tmux.wait_for("code 0");
-    // Broken between words, further rows with a bar, and nothing of it cut off.
+    // The text is broken between words, with a bar before each further row, and is not truncated.
     let words = tmux.history().split_whitespace().filter(|word| *word != "┃").collect::<Vec<_>>().join(" ");
     assert!(words.contains(&format!("✔ Package Mgr: {} code 0", text.join(" "))), "{}", tmux.history());
 }
@@ -274,7 +275,7 @@ fn the_modes_are_as_before_under_tmux() {
 #[test]
 fn a_terminal_that_goes_away_ends_the_prompt() {
     let example = example("database");
-    // Deaf to the signal that would end it anyway, as under nohup, it has to notice by itself.
+    // The process ignores the signal that would end it, as under nohup, so it must detect the closed terminal itself.
     let script = format!("trap '' HUP; askuser ask {example} >out 2>err; echo $? >code");
     let Some(tmux) = Tmux::start(&script) else { return };
     tmux.wait_for("? keys");
@@ -290,7 +291,8 @@ fn narrower_while_a_command_writes_leaves_no_rows_of_what_it_showed() {
     let command = "for i in 1 2 3 4 5 6; do echo out $i; done; read line < go";
     let turns = serde_json::json!([{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "Over."}]);
     let script = serde_json::json!({"prompt": "go", "turns": turns});
-    // With every wrapped row tmux pushes one into its history, from where nothing comes back: there has to be enough above.
+    // For every wrapped row tmux pushes a row into its history, permanently. The conversation above must be long
+    // enough.
     let start = format!(
         "seq 40; mkfifo go; echo '{}' >script.json; askuser agent --script script.json --permissions allow; exec sleep 60",
         script.to_string().replace('\'', "'\\''")
@@ -300,8 +302,8 @@ fn narrower_while_a_command_writes_leaves_no_rows_of_what_it_showed() {
     tmux.wait_for("Working");
     for columns in [60, 45, 80] {
         tmux.resize(columns, 24);
-        // tmux tells the agent a quarter of a second later. Until then there is one of each row as well, so what is waited for
-        // is a box of this width.
+        // tmux reports the resize a quarter of a second later. Until then each row also appears once, so the test waits
+        // for a box of this width.
         let bottom = format!("╰{}╯", "─".repeat(usize::from(columns) - 3));
         tmux.wait_until(&format!("one of each row at {columns} columns"), |_| {
             let history = tmux.history();

@@ -1,4 +1,4 @@
-//! No person to ask: never a hang, never a guess.
+//! Without a person to ask, a command neither hangs nor guesses.
 
 use crate::terminal::{Ended, Select, Stage, example, input};
 use serde_json::{Value, json};

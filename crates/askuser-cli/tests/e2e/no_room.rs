@@ -1,11 +1,11 @@
-//! A disk that has no room for what was typed, by a limit that the kernel puts on a running process.
+//! Tests a full disk, with a limit that the kernel sets for a running process.
 
 use crate::drafts::{Drafts, answer, stage};
 use crate::inbox::detached;
 use crate::terminal::{RESTORED, Terminal};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-/// Whether the files that a process writes may grow.
+/// Sets whether the files that a process writes may grow.
 fn set_room(terminal: &Terminal, has_room: bool) {
     let current = if has_room { None } else { Some(0) };
     prlimit(Pid::from_raw(terminal.pid()), Resource::Fsize, Rlimit { current, maximum: None }).unwrap();
@@ -25,7 +25,7 @@ fn a_prompt_stays_open_where_what_was_typed_cannot_be_saved_and_who_insists_leav
             if !args.is_empty() {
                 terminal.keys("<enter>");
             }
-            // Within a second, by itself.
+            // The message appears within a second, without a key.
             terminal.wait_for("What you typed is not saved: disk I/O error");
             terminal.keys(leave);
             terminal.wait_for("leave again to give it up");
@@ -37,7 +37,7 @@ fn a_prompt_stays_open_where_what_was_typed_cannot_be_saved_and_who_insists_leav
         assert_eq!((ended.code, ended.modes), (Some(2), RESTORED));
         assert!(ended.screen.contains("Not sent: Auth Method: my own"), "it can be copied:\n{}", ended.screen);
         assert_eq!(Drafts::of(&stage).words(&id), "");
-        // Once there is room, leaving saves it.
+        // Once there is room, leaving saves the text.
         let mut terminal = open();
         set_room(&terminal, true);
         terminal.keys(leave);

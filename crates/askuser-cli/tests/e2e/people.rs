@@ -1,9 +1,9 @@
-//! Questions that are for some people and not for others, at a file.
+//! Tests questions for some people only, in a file.
 
 use crate::inbox::{detached, id, pending, run};
 use crate::terminal::{Stage, Terminal, example, wait_until};
 
-/// Ada's home, where bob is known too.
+/// Returns Ada's home, in which bob is also known.
 fn adas() -> Stage {
     let stage = Stage::new().env("USER", "ada");
     assert_eq!(run(&stage, &["people", "add", "bob"]).stdout, "bob was added\n");

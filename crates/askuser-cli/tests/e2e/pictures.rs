@@ -1,4 +1,4 @@
-//! The recordings in docs/: their keys, pressed once more, lead to the same screens.
+//! Repeats the recordings in docs/. Their keys must lead to the same screens.
 
 use crate::terminal::{Stage, Terminal, comes, example};
 use serde_json::json;
@@ -8,13 +8,13 @@ use std::path::Path;
 /// The rows of the lower pane of the first picture in the README, where `askuser inbox` runs.
 const INBOX_ROWS: u16 = 13;
 
-/// A screen that stood still, and the keys that led to the next one.
+/// A stable screen, with the keys that led to the next one.
 struct Frame {
     text: String,
     keys: Vec<u8>,
 }
 
-/// The frames of a recording before which nothing was on its way: those with keys, and the last.
+/// Returns the stable frames of a recording: those with keys, and the last one.
 fn frames(name: &str) -> Vec<Frame> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     let svg = fs::read_to_string(path).expect("a recording");
@@ -36,7 +36,7 @@ fn frames(name: &str) -> Vec<Frame> {
     frames
 }
 
-/// The rows without what is another in each run: numbers, and the time since a question was asked.
+/// Returns the rows without the parts that differ in each run: numbers, and the time since a question was asked.
 fn lasting(text: &str) -> Vec<String> {
     let digit = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let row = |row: &str| row.chars().map(digit).collect::<String>().replace("00", "0").trim_end().to_owned();
@@ -57,7 +57,7 @@ fn replay(terminal: &mut Terminal, frames: &[Frame]) {
     }
 }
 
-/// Without the rest of the keyboard that a person gives a prompt.
+/// Returns a test environment without the pause that a prompt needs before keys count.
 fn stage() -> Stage {
     Stage::new().env("COLORTERM", "truecolor").env("ASKUSER_KEY_DELAY", "0")
 }
@@ -78,7 +78,7 @@ fn the_recorded_agent_is_the_programs() {
     replay(&mut stage.shell(&run), &frames("agent.svg"));
 }
 
-/// The rows above are another program's.
+/// The rows above the inbox belong to another program.
 #[test]
 fn the_recorded_inbox_is_the_programs() {
     let waiting = |frame: &Frame| frame.text.contains("1 waiting");
@@ -89,7 +89,7 @@ fn the_recorded_inbox_is_the_programs() {
     for frame in &mut frames {
         frame.text = frame.text.lines().skip(above).collect::<Vec<_>>().join("\n");
     }
-    // The first key goes to the pane, by tmux.
+    // The first key goes to tmux and selects the pane.
     let down_a_pane = b"\x02\x1b[B";
     for frame in &mut frames {
         frame.keys = frame.keys.strip_prefix(down_a_pane).unwrap_or(&frame.keys).to_vec();

@@ -1,4 +1,4 @@
-//! Popups of a real tmux: where they open, how large they are, and what follows an answer.
+//! Tests popups in a real tmux: their place, their size, and the step after an answer.
 
 use crate::inbox::{pending, run, until};
 use crate::terminal::{Stage, Terminal, example, wait_until};
@@ -12,7 +12,7 @@ struct Tmux {
 }
 
 impl Tmux {
-    /// `None` if tmux is not installed.
+    /// Starts the server. Returns `None` if tmux is not installed.
     fn start(columns: u16, rows: u16) -> Option<Tmux> {
         if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
             askuser_conformance::left_out_without("tmux");
@@ -31,7 +31,7 @@ impl Tmux {
         assert!(tmux.unwrap().status.success(), "{words:?}");
     }
 
-    /// Asks from outside of tmux.
+    /// Starts an asking process outside of tmux.
     fn ask(&self, name: &str) -> std::process::Child {
         self.stage.spawn(&["ask", "--via", "inbox", &example(name)])
     }
@@ -40,7 +40,7 @@ impl Tmux {
         self.person.wait_for(" askuser ─");
     }
 
-    /// The columns and rows of the popup on the screen.
+    /// Returns the columns and rows of the popup on the screen.
     fn popup(&self) -> (usize, usize) {
         let screen = self.person.screen();
         let rows: Vec<&str> = screen.lines().skip_while(|row| !row.contains(" askuser ─")).collect();
@@ -73,7 +73,7 @@ fn no_popup_covers_the_askers_pane_while_the_person_types_there() {
         );
         tmux.person.keys("<space>");
     }
-    // In another pane the person may not see it.
+    // In another pane the person may not see the prompt.
     tmux.tell(&["split-window", "-h", "cat"]);
     tmux.wait_for_popup();
 }
@@ -98,7 +98,7 @@ fn after_an_answer_the_popup_says_what_waits_and_closes() {
     tmux.person.wait_for("PostgreSQL");
     let mut second = tmux.ask("package-manager");
     pending(&tmux.stage, 2);
-    // Keys count once the keyboard has rested.
+    // Keys count only after the keyboard was idle.
     until("the answer", || {
         tmux.person.keys("<enter>");
         tmux.person.shows_within(Duration::from_millis(2_000), "1 more waiting · enter next").then_some(())

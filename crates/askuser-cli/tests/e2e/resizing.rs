@@ -1,6 +1,6 @@
-//! A new size at any moment: afterwards the screen is as if the prompt had started in it.
+//! Tests a resize at any moment. The screen must then look as if the prompt had started in the new size.
 //!
-//! The terminal of these tests keeps its lines, as xterm does; the multiplexer's tests have one that rewraps them.
+//! The terminal of these tests keeps its lines, as xterm does. The terminal of the tmux tests rewraps them.
 
 use crate::terminal::{Stage, Terminal, example};
 use serde_json::json;
@@ -11,12 +11,12 @@ fn stage(columns: u16, rows: u16) -> Stage {
     Stage::new().size(columns, rows).env("XTERM_VERSION", "XTerm(390)")
 }
 
-/// The frame on the screen, without the conversation above it.
+/// Returns the frame on the screen, without the conversation above it.
 fn frame(screen: &str) -> String {
     screen.split('\n').skip_while(|line| !line.starts_with('╭')).collect::<Vec<_>>().join("\n")
 }
 
-/// What a prompt that starts in this size looks like after these keys.
+/// Returns the screen of a prompt that starts in this size, after these keys.
 fn fresh(columns: u16, rows: u16, keys: &str, text: &str) -> String {
     let mut terminal = stage(columns, rows).ask(&[&example("database")]);
     terminal.wait_until("the frame", |screen| screen.contains('╭') && screen.contains(" Database"));
@@ -31,7 +31,7 @@ fn check_frame(terminal: &Terminal, (columns, rows): (u16, u16), expected: &str)
     assert_eq!(terminal.screen().matches('╭').count(), 1, "{}", terminal.screen());
 }
 
-/// Goes through sizes, comparing each with a prompt that never had another.
+/// Resizes a prompt to each size, and compares it with a prompt that started in that size.
 #[track_caller]
 fn check_sizes(keys: &str, text: &str, sizes: &[(u16, u16)]) -> Terminal {
     let stage = stage(80, 24);
@@ -168,7 +168,7 @@ fn a_terminal_that_does_not_tell_its_size_is_taken_for_the_classic_one() {
         "stty cols 0 rows 0; exec askuser ask --key-delay 0 --success-flash 0 {} >out 2>err",
         example("database")
     ));
-    // In more columns there are more keys, in fewer there are less.
+    // More columns show more keys, and fewer columns show fewer.
     terminal.wait_for("\n  enter select • n note • c discuss • d decline • esc cancel • ? keys");
     terminal.keys("1");
     assert_eq!(terminal.finish().status(), ("answered".into(), 0));

@@ -1,9 +1,10 @@
-//! Four layers of settings: user file, project file, environment, flag; later ones win, and `config` says which did.
+//! Tests the four layers of settings: user file, project file, environment, flag. Later layers have priority, and
+//! `config` shows the layer of each value.
 
 use crate::terminal::{Stage, example};
 use serde_json::json;
 
-/// The row of a setting: its value and its origin.
+/// Returns the value and the origin of a setting.
 #[track_caller]
 fn row(stage: &Stage, args: &[&str], name: &str) -> (String, String) {
     let ended = stage.run(&[&["config"], args].concat());

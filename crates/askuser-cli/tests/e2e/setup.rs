@@ -1,4 +1,4 @@
-//! `askuser init`: files of other programs, changed only as agreed and put back to the byte.
+//! Tests `askuser init`: it changes files of other programs only with consent, and restores them exactly.
 
 use crate::terminal::{Stage, Terminal};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 const GEMINI: &str = "{\n    // mine\n    \"theme\": \"x\",\n    \"mcpServers\": {}\n}";
 
-/// A stage whose home folder is its own, with a file of Gemini's in it.
+/// Returns a test environment with its own home folder, which contains a file of Gemini.
 fn stage() -> Stage {
     let stage = Stage::new();
     fs::create_dir_all(stage.path("home/.gemini")).unwrap();
@@ -21,7 +21,7 @@ fn gemini(stage: &Stage) -> String {
     stage.read("home/.gemini/settings.json")
 }
 
-/// The clients that its help lists.
+/// Returns the clients that the help lists.
 fn clients(stage: &Stage) -> Vec<String> {
     let help = stage.run(&["init", "--help"]).stdout;
     let (_, list) = help.split_once("[possible values: ").expect("a list");
@@ -90,7 +90,7 @@ fn every_client_is_set_up_and_everything_is_gone_again_afterwards() {
         let again = stage.run(&["init", client, "--print"]);
         assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{client} is not idempotent");
     }
-    // The last one first: two of them share a folder that the first of the two has made.
+    // The last client comes first. Two of them share a folder, which the setup of the first has created.
     for client in clients.iter().rev() {
         let ended = stage.run(&["init", client, "--remove", "--yes"]);
         assert_eq!(ended.code, Some(0), "{client}: {}", ended.stderr);
@@ -196,7 +196,7 @@ fn alone_it_asks_which_of_the_clients_that_are_here() {
     assert!(ended.stderr.contains(next) && ended.stderr.contains("`askuser inbox`"), "{}", ended.stderr);
 }
 
-/// A stage with no programs but those of its own folder `bin`.
+/// Returns a test environment with only the programs of its folder `bin`.
 fn alone(stage: Stage) -> Stage {
     let bin = stage.path("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -204,7 +204,7 @@ fn alone(stage: Stage) -> Stage {
     stage.env("PATH", &bin.display().to_string())
 }
 
-/// Runs the binary by its path, wherever it is.
+/// Runs the binary by its path.
 fn guided(stage: &Stage, args: &str) -> Terminal {
     let binary = env!("CARGO_BIN_EXE_askuser");
     stage.shell(&format!("exec {binary} {args} --key-delay 0 --success-flash 0 >out 2>err"))
@@ -247,12 +247,12 @@ fn without_an_agent_it_says_so_and_without_one_to_set_up_too() {
 #[test]
 fn a_server_that_does_not_start_is_told_of() {
     let stage = alone(stage());
-    // Claude Code starts it from a project by its name, which finds nothing here.
+    // Claude Code starts it from a project by its name, which is not on the PATH here.
     let ended = guided(&stage, "init claude --project --yes").finish();
     assert!(ended.code == Some(2) && ended.stderr.contains("added, but askuser does not start: "), "{}", ended.stderr);
 }
 
-/// A stage with Claude Code and tmux, and with settings of both.
+/// Returns a test environment with Claude Code and tmux, and with settings of both.
 fn with_claude() -> Stage {
     let stage = alone(stage());
     for program in ["claude", "tmux"] {
@@ -273,7 +273,7 @@ fn claude_code_is_set_up_by_one_question() {
     let stage = with_claude();
     let mut terminal = guided(&stage.clone().size(80, 24), "init claude");
     terminal.wait_for("Add askuser to Claude Code?");
-    // Our own change needs no reading to its end.
+    // A change that askuser itself proposes can be agreed to before its end is visible.
     terminal.keys("y");
     let ended = terminal.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -318,7 +318,7 @@ fn the_server_alone_brings_no_hook_and_no_rule() {
     assert_eq!(project.code, Some(0), "{}", project.stderr);
     assert!(stage.read(".mcp.json").contains("\"askuser\""));
     assert_eq!((stage.read("home/.claude/settings.json").as_str(), stage.path(".claude").exists()), (CLAUDE, false));
-    // The rest is added without a word about the server.
+    // The rest is added without a message about the server.
     assert_eq!(stage.run(&["init", "--all", "--yes"]).code, Some(0));
     assert_eq!(claude_settings(&stage)["permissions"]["allow"], serde_json::json!(["mcp__askuser__*"]));
 }
@@ -364,7 +364,7 @@ fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
     assert!(ended.stderr.replace("\n         ", " ").contains(next), "{}", ended.stderr);
     assert!(stage.read("home/.tmux.conf").starts_with("set -g mouse on\nbind-key a "));
     assert!(stage.read("home/.claude/CLAUDE.md").contains("AskUserQuestion"));
-    // What was not wanted then is offered again, and has its next step by itself.
+    // An extra that was declined is offered again, and has its own next step.
     let with_key = stage.read("home/.tmux.conf");
     for keys in ["<esc>", " <enter>"] {
         fs::write(stage.path("home/.tmux.conf"), "set -g mouse on").unwrap();
@@ -424,7 +424,7 @@ fn doctor_tries_the_server_and_the_hook_of_each_agent() {
     let after = doctor(&stage);
     assert!(after.contains("✔ Gemini CLI    ✔ questions  (tried with 0.61.0)\n"), "{after}");
     assert!(after.contains("✔ Claude Code   ✔ questions  ✔ permissions  (tried with 2.1."), "{after}");
-    // The question that was asked has ended as it was put, so that no list has ever shown it.
+    // The question was ended when it was stored, so no list has ever shown it.
     assert_eq!(stage.run(&["inbox", "--json"]).stdout, "");
     let log = stage.run(&["log", "--json"]).stdout;
     let probes: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -491,11 +491,11 @@ fn what_a_program_saves_while_its_user_reads_the_change_is_not_overwritten() {
         }
         let mut terminal = init(&stage, args);
         terminal.wait_for("Gemini CLI?");
-        // As a program saves that has the server by now and something else changed.
+        // Another program saves the file, with the server in it and another change.
         let saved = if args.contains(&"--remove") { gemini(&stage).replace("\"x\"", "\"y\"") } else { saved.into() };
         fs::write(stage.path("new"), &saved).unwrap();
         fs::rename(stage.path("new"), stage.path("home/.gemini/settings.json")).unwrap();
-        // What is agreed to is read to its end first.
+        // The person first reads the change to its end.
         terminal.keys("<pgdn>");
         terminal.wait_until("its end is on the screen", |screen| !screen.contains("more lines, PgDn"));
         terminal.keys("1");
@@ -570,7 +570,7 @@ fn what_undoes_a_change_is_there_where_the_file_could_not_be_written_and_says_no
     assert_eq!(stage.read("state/askuser/setup.json"), "{}");
 }
 
-/// A project that others wrote.
+/// Returns a project of other people.
 fn project() -> Stage {
     let stage = stage();
     fs::create_dir(stage.path(".git")).unwrap();
@@ -608,7 +608,7 @@ fn what_is_no_regular_file_is_neither_waited_for_nor_read_without_end() {
         let ended = stage.run(&["init", client, "--project", "--yes"]);
         assert!(ended.code == Some(2) && ended.stderr.contains(expected), "{}", ended.stderr);
     }
-    // A link of the user's own leads where it leads, but not to what is no file.
+    // A user's own link is followed, but only to a regular file.
     let stage = stage.clone();
     fs::remove_file(stage.path("home/.gemini/settings.json")).unwrap();
     symlink("/dev/zero", stage.path("home/.gemini/settings.json")).unwrap();

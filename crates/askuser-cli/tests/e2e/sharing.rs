@@ -1,4 +1,4 @@
-//! Two prompts on one terminal.
+//! Tests two prompts on one terminal.
 
 use crate::terminal::{RESTORED, Stage, example};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
     let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
     terminal.wait_behind("ready$ ");
     let ask = "askuser ask --key-delay 0 --success-flash 0";
-    // In a shell with job control the second waits in the background, stopped, until it is brought to the front.
+    // In a shell with job control, the second prompt is stopped in the background until it gets the foreground.
     let (first, second) = (example("database"), example("package-manager"));
     terminal.keys(&format!("{ask} {second} >two & {ask} {first} >one<enter>"));
     terminal.wait_for("Which database");
@@ -43,7 +43,7 @@ fn two_prompts_in_one_pipeline_are_asked_one_after_the_other_and_each_gets_its_o
     let two = |screen: &str| ["? keys", "╭─"].iter().any(|part| screen.matches(part).count() > 1);
     let screen = terminal.screen_within(Duration::from_millis(500), two);
     assert!(!two(&screen), "two prompts at once:\n{screen}");
-    // Either may come first; the other comes once it is done.
+    // Either prompt may come first. The other one follows when it is done.
     let questions = [("Which database", "✔ Database: MongoDB"), ("Which package manager", "✔ Package Mgr: pnpm")];
     let came_first = usize::from(!screen.contains(questions[0].0));
     for i in [came_first, 1 - came_first] {

@@ -1,4 +1,4 @@
-//! Standard input and output belong to the script; the prompt is on the terminal, whatever they are.
+//! Standard input and output are for the script. The prompt is on the terminal, regardless of them.
 
 use crate::terminal::{RESTORED, Stage, Terminal, example};
 use serde_json::json;
@@ -11,7 +11,7 @@ fn answer(mut terminal: Terminal) -> crate::terminal::Ended {
     terminal.finish()
 }
 
-/// One line of JSON and not a byte more.
+/// Checks that the output is one line of JSON and nothing more.
 #[track_caller]
 fn check_pure(stdout: &str) {
     let expected = json!({
@@ -72,7 +72,7 @@ fn all_three_may_be_elsewhere() {
 fn the_next_program_of_a_pipe_prints_below_the_prompt() {
     for via in ["terminal", "terminal,inbox"] {
         let file = example("database");
-        // Long enough for the next program to print while the prompt is still there.
+        // In this time, the next program can print while the prompt is still there.
         let script =
             format!("askuser ask --via {via} --key-delay 0 --success-flash 700ms {file} | sed -u 's/,/,\\n/g'");
         let ended = answer(Stage::new().shell(&script));
@@ -133,7 +133,7 @@ fn a_result_that_nobody_reads_is_an_error_and_the_terminal_is_restored() {
 
 #[test]
 fn a_null_device_open_for_reading_too_is_not_taken_for_a_closed_output() {
-    // As Python's DEVNULL and Node's "ignore" open it.
+    // Python's DEVNULL and Node's "ignore" open it in these ways.
     for redirection in [">/dev/null", "1<>/dev/null"] {
         let stage = Stage::new();
         let script = format!(

@@ -1,4 +1,4 @@
-//! Ctrl-Z and back, under a shell with job control.
+//! Tests Ctrl-Z and the return, in a shell with job control.
 
 use crate::terminal::{Stage, Terminal, example};
 use rustix::process::{Pid, Signal, kill_process};
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 const PROMPT: &str = "ready$ ";
 
-/// A shell that waits for a command.
+/// Starts a shell that waits for a command.
 fn shell(stage: &Stage) -> Terminal {
     let terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
     terminal.wait_behind(PROMPT);
@@ -14,12 +14,12 @@ fn shell(stage: &Stage) -> Terminal {
 }
 
 fn stage() -> Stage {
-    // The screen of these tests keeps its lines on a resize, as xterm does.
+    // These tests use a screen that keeps its lines on a resize, as xterm does.
     Stage::new().env("PS1", PROMPT).env("XTERM_VERSION", "1").env("BASH_SILENCE_DEPRECATION_WARNING", "1")
 }
 
 fn command() -> String {
-    // A script that becomes the prompt tells which process it is.
+    // The script records its process id before it becomes the prompt.
     format!("sh -c 'echo $$ >pid; exec askuser ask --key-delay 0 --success-flash 0 {} >out 2>err'", example("database"))
 }
 
@@ -28,7 +28,7 @@ fn ask(terminal: &mut Terminal) {
     terminal.wait_for("? keys");
 }
 
-/// The shell has the terminal, and there is nothing left of the prompt's frame or modes.
+/// Checks that the shell has the terminal, and that neither the prompt's frame nor its modes are left.
 #[track_caller]
 fn check_clean(terminal: &Terminal) {
     terminal.wait_gone("╰");
@@ -44,12 +44,12 @@ fn check_clean(terminal: &Terminal) {
     assert!(on >= off, "lines do not wrap");
 }
 
-/// Answers, and leaves the shell.
+/// Answers, checks the result, and leaves the shell.
 #[track_caller]
 fn check_answers(stage: &Stage, mut terminal: Terminal) {
     terminal.keys("<down><enter>");
     terminal.wait_for("✔ Database: MongoDB");
-    // Before the shell has the terminal again, Enter would be a bare carriage return.
+    // Before the shell has the terminal again, Enter would be only a carriage return.
     terminal.wait_behind(PROMPT);
     terminal.keys("exit<enter>");
     terminal.finish();
@@ -180,14 +180,14 @@ fn a_prompt_that_is_continued_takes_the_terminal_over_again_without_a_shell_to_h
     terminal.wait_for("? keys");
     terminal.signal(Signal::STOP);
     terminal.wait_stopped();
-    // Meanwhile another program has used the terminal: its screen is another, and so are its modes.
+    // Another program has meanwhile used the terminal, and has changed its screen and its modes.
     terminal.wipe();
     let device = std::fs::File::open(terminal.device()).unwrap();
     let sane = std::process::Command::new("stty").arg("sane").stdin(device).status().unwrap();
     assert!(sane.success());
     terminal.signal(Signal::CONT);
     terminal.wait_for("? keys");
-    // With the terminal's own line editing, keys would wait for a line to end, and be echoed.
+    // With the terminal's own line editing, keys would be echoed, and would wait for the end of a line.
     terminal.keys("<down>");
     terminal.wait_for("> ○ MongoDB");
     terminal.keys("<enter>");
@@ -201,7 +201,7 @@ fn a_prompt_that_was_stopped_without_notice_does_not_paint_over_what_is_left_of_
     terminal.keys("clear<enter>");
     terminal.wait_until("an empty screen", |screen| screen == PROMPT.trim());
     ask(&mut terminal);
-    // The last frame on the screen, to its last line.
+    // The last frame on the screen, up to its last line.
     let frame = |screen: &str| screen.rsplit_once('╭').map(|(_, frame)| frame.to_owned()).unwrap_or_default();
     terminal.wait_for("? keys");
     let before = frame(&terminal.screen());

@@ -1,8 +1,8 @@
-//! The binary in a real terminal.
+//! Runs the binary in a real terminal.
 //!
-//! A [`Stage`] is a clean place to run in: one empty folder that is home, configuration and working directory, and an
-//! environment of a few variables. A [`Terminal`] is a PTY with a process in it, seen through vt100: wait for what is
-//! on the screen, press keys, resize, look at what is left. Nothing here sleeps but to look again.
+//! A [`Stage`] is a clean test environment. It has one empty folder for home, configuration and work, and few
+//! environment variables. A [`Terminal`] is a PTY with a process in it, whose screen vt100 emulates. A test waits for
+//! texts, presses keys, resizes, and checks the result. The code here sleeps only to poll.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -17,10 +17,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long to wait for what ought to happen at once: a loaded machine is slow, never this slow.
+/// The timeout for an immediate effect. A loaded machine is slower than usual, but never this slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Waits for what no screen shows: a file, a process, a store. The only place that looks again and again.
+/// Polls for a condition that no screen shows, such as a file, a process or a store. Returns whether it holds in time.
+/// Only this function polls.
 pub(crate) fn comes(mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -41,7 +42,7 @@ pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
 
 const BINARY: &str = env!("CARGO_BIN_EXE_askuser");
 
-/// A clean place to run in.
+/// A clean test environment, with a folder and variables.
 #[derive(Clone)]
 pub(crate) struct Stage {
     folder: Rc<TempDir>,
@@ -51,7 +52,7 @@ pub(crate) struct Stage {
     replies: Replies,
 }
 
-/// Whether the terminal says where the cursor is, when it is asked.
+/// The terminal's behaviour when it is asked for the position of its cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Replies {
     Sent,
@@ -59,20 +60,20 @@ enum Replies {
 }
 
 impl Stage {
-    /// 80x24, 256 colours, UTF-8.
+    /// Creates a test environment with a terminal of 80x24, 256 colours and UTF-8.
     pub(crate) fn new() -> Stage {
         let folder = Rc::new(tempfile::tempdir().expect("a folder"));
         let home = folder.path().to_str().expect("a plain path").to_owned();
         let binaries = Path::new(BINARY).parent().expect("a folder").display();
         let variables = [
             ("TERM", "xterm-256color".to_owned()),
-            // A dark background, so that the terminal is not asked for it.
+            // The background is set to dark, so that the terminal is not queried for it.
             ("COLORFGBG", "15;0".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
             ("PATH", format!("{binaries}:/usr/local/bin:/usr/bin:/bin")),
             ("HOME", home.clone()),
             ("XDG_CONFIG_HOME", format!("{home}/config")),
-            // Without a bus, so that no test notifies the person who runs it.
+            // There is no bus, so that no test notifies the person who runs it.
             ("XDG_RUNTIME_DIR", format!("{home}/runtime")),
             ("TMPDIR", home),
         ];
@@ -89,7 +90,7 @@ impl Stage {
         self
     }
 
-    /// A terminal that replies to nothing.
+    /// Returns the test environment with a terminal that replies to no query.
     pub(crate) fn silent(self) -> Stage {
         Stage { replies: Replies::None, ..self }
     }
@@ -106,53 +107,53 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// What is in a file of the folder; nothing where there is none.
+    /// Returns the content of a file in the folder, which is empty if the file does not exist.
     pub(crate) fn read(&self, name: &str) -> String {
         String::from_utf8(fs::read(self.path(name)).unwrap_or_default()).expect("UTF-8")
     }
 
-    /// Asks, with neither arming delay nor flash, the result in the file `out`, errors in `err`.
+    /// Asks without key delay and flash. The result is in the file `out`, and errors are in `err`.
     pub(crate) fn ask(&self, args: &[&str]) -> Terminal {
         let quick = ["ask", "--key-delay", "0", "--success-flash", "0"];
         self.askuser(&[&quick, args].concat(), "")
     }
 
-    /// Runs the binary in place of a shell, with further redirections.
+    /// Runs the binary with further redirections, in place of a shell.
     pub(crate) fn askuser(&self, args: &[&str], redirections: &str) -> Terminal {
         self.shell(&format!("exec askuser {} >out 2>err {redirections}", quoted(args)))
     }
 
-    /// Runs a script of the shell.
+    /// Runs a shell script.
     pub(crate) fn shell(&self, script: &str) -> Terminal {
         self.start(&["sh", "-c", script], Controlling::Yes)
     }
 
-    /// Runs any command.
+    /// Runs this command.
     pub(crate) fn command(&self, words: &[&str]) -> Terminal {
         self.start(words, Controlling::Yes)
     }
 
-    /// Runs the binary to its end where there is no terminal.
+    /// Runs the binary to its end without a terminal.
     pub(crate) fn run(&self, args: &[&str]) -> Ended {
         self.run_with(args, b"")
     }
 
-    /// Runs the binary to its end where there is no terminal, with something to read.
+    /// Runs the binary to its end without a terminal, with this standard input.
     pub(crate) fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ended {
         fs::write(self.path("in"), stdin).expect("a file");
         let script = format!("exec askuser {} <in >out 2>err", quoted(args));
         self.start(&["sh", "-c", &script], Controlling::No).finish()
     }
 
-    /// Starts the binary where there is no terminal, with its streams piped to us, and does not wait for it.
+    /// Starts the binary without a terminal, with its output in pipes, and does not wait for its end.
     pub(crate) fn spawn(&self, args: &[&str]) -> std::process::Child {
         self.spawn_with(args, std::process::Stdio::null())
     }
 
-    /// The same with something to read.
+    /// Starts the binary without a terminal, with this standard input.
     pub(crate) fn spawn_with(&self, args: &[&str], stdin: std::process::Stdio) -> std::process::Child {
         use std::process::{Command, Stdio};
-        // In a session of its own: a terminal that the tests were started from is not its.
+        // A separate session has no terminal, even if the tests have one.
         Command::new("setsid")
             .arg(env!("CARGO_BIN_EXE_askuser"))
             .args(args)
@@ -180,7 +181,7 @@ impl Stage {
         let writer = Arc::new(Mutex::new(pair.master.take_writer().expect("a writer")));
         let found = modes(&*pair.master);
         let child = pair.slave.spawn_command(command).expect("a process");
-        // Else the end of the process would not be the end of the output.
+        // An open slave would hide the end of the output after the end of the process.
         drop(pair.slave);
         let (seen, replying, replies) = (shared.clone(), writer.clone(), self.replies);
         thread::spawn(move || {
@@ -208,17 +209,17 @@ enum Controlling {
     No,
 }
 
-/// Whether a hidden cursor rests in the first cell of the frame that begins in this row.
+/// Returns whether a hidden cursor is in the first cell of the frame that begins in this row.
 fn rests(screen: &vt100::Screen, top: u16) -> bool {
     screen.hide_cursor() && screen.cursor_position() == (top, 0)
 }
 
-/// Words for the shell, each taken as it is.
+/// Quotes words for the shell.
 fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" ")
 }
 
-/// The terminal's modes, to compare.
+/// Returns the terminal's modes as text, to be compared.
 fn modes(master: &dyn MasterPty) -> String {
     format!("{:?}", master.get_termios().expect("termios"))
 }
@@ -246,7 +247,7 @@ struct Seen {
     closed: bool,
 }
 
-/// Where in what is written a byte stands.
+/// The position of a byte in the output: in text or in a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Reading {
     #[default]
@@ -257,7 +258,7 @@ enum Reading {
 }
 
 impl Reading {
-    /// Takes in a byte; says whether it begins a character that is to be shown.
+    /// Processes a byte. Returns whether it begins a visible character.
     fn begins_character(&mut self, byte: u8) -> bool {
         let before = *self;
         *self = match (before, byte) {
@@ -272,12 +273,12 @@ impl Reading {
     }
 }
 
-/// Whatever reached the terminal that a prompt has no business with, and whether lines wrap, which vt100 does not know.
+/// The unexpected output of a prompt, and whether lines wrap, which vt100 does not track.
 #[derive(Clone, Debug, Default)]
 struct Surprises {
     seen: Vec<String>,
     wrapping: Wrapping,
-    /// What a terminal sends back.
+    /// The replies that the terminal sends.
     replies: String,
 }
 
@@ -348,7 +349,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits until something holds; says whether it came to hold in time.
+    /// Waits until a condition holds. Returns whether it held in time.
     fn wait(&self, patience: Duration, holds: impl Fn(&Seen) -> bool) -> bool {
         let deadline = Instant::now() + patience;
         let mut seen = self.lock();
@@ -369,8 +370,8 @@ impl Seen {
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend_from_slice(bytes);
         for byte in bytes {
-            // Where lines do not wrap, what comes after the last column is written into it. A frame for a wider screen than
-            // there is by now would otherwise take more rows here than in any real terminal.
+            // Without wrapping, further text overwrites the last column. A frame for a wider screen would otherwise
+            // take more rows here than in any real terminal.
             let begins = self.reading.begins_character(*byte);
             let screen = self.parser.screen();
             let columns = screen.size().1.get();
@@ -403,32 +404,32 @@ fn text_of(screen: &vt100::Screen) -> String {
 }
 
 impl Terminal {
-    /// The screen as text: one line a row, without blanks at the ends.
+    /// Returns the screen as text: one line for each row, without trailing blanks.
     pub(crate) fn screen(&self) -> String {
         self.shared.lock().text()
     }
 
-    /// The rows of the screen.
+    /// Returns the rows of the screen.
     pub(crate) fn rows(&self) -> Vec<String> {
         self.screen().split('\n').map(str::to_owned).collect()
     }
 
-    /// Everything that was written to the terminal.
+    /// Returns all bytes that were written to the terminal.
     pub(crate) fn raw(&self) -> Vec<u8> {
         self.shared.lock().raw.clone()
     }
 
-    /// What has scrolled off the screen together with what is on it.
+    /// Returns the rows that have scrolled off the screen, with the rows on the screen.
     pub(crate) fn history(&self) -> String {
         self.shared.lock().history()
     }
 
-    /// Looks at the screen itself.
+    /// Passes the emulated screen to a function, and returns its result.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
         at(self.shared.lock().parser.screen())
     }
 
-    /// Waits until a text is on the screen; `█` at its end stands for the terminal's own cursor.
+    /// Waits until a text is on the screen. A `█` at its end stands for the terminal's own cursor.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str) {
         if let Some(text) = text.strip_suffix('█') {
@@ -450,14 +451,14 @@ impl Terminal {
         self.wait_until(&format!("no {text}"), |screen| !screen.contains(text));
     }
 
-    /// Waits until the screen is as wanted.
+    /// Waits until the screen fulfils a condition.
     #[track_caller]
     pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
         let held = self.shared.wait(PATIENCE, |seen| holds(&seen.text()));
         assert!(held, "never seen: {what}\n{}", self.shown());
     }
 
-    /// Waits until all of the screen is this. A frame may come in parts, and not from top to bottom.
+    /// Waits until the whole screen is this text. The parts of a frame may arrive in any order.
     #[track_caller]
     pub(crate) fn wait_for_screen(&self, expected: &str) {
         self.wait_until(expected, |screen| screen == expected);
@@ -471,14 +472,14 @@ impl Terminal {
         assert!(held, "cursor at {at:?} instead of {:?}\n{}", (row, column), self.shown());
     }
 
-    /// Waits until a hidden cursor rests in the frame that begins in this row.
+    /// Waits until a hidden cursor is in the first cell of the frame that begins in this row.
     #[track_caller]
     pub(crate) fn wait_for_rest(&self, top: u16) {
         let held = self.shared.wait(PATIENCE, |seen| rests(seen.parser.screen(), top));
         assert!(held, "cursor at {:?}\n{}", self.look(vt100::Screen::cursor_position), self.shown());
     }
 
-    /// Waits until the cursor stands behind a text, such as a shell's prompt.
+    /// Waits until the cursor is after a text, such as a shell's prompt.
     #[track_caller]
     pub(crate) fn wait_behind(&self, text: &str) {
         let held = self.shared.wait(PATIENCE, |seen| {
@@ -489,18 +490,19 @@ impl Terminal {
         assert!(held, "the cursor is never behind {text:?}\n{}", self.shown());
     }
 
-    /// Whether a text comes to the screen within a time; for what should not happen.
+    /// Returns whether a text appears on the screen within a time. It is used for texts that should not appear.
     pub(crate) fn shows_within(&self, time: Duration, text: &str) -> bool {
         self.shared.wait(time, |seen| seen.text().contains(text))
     }
 
-    /// The screen as soon as it is like this, or after this time.
+    /// Returns the screen once it fulfils a condition, or after this time.
     pub(crate) fn screen_within(&self, time: Duration, holds: impl Fn(&str) -> bool) -> String {
         self.shared.wait(time, |seen| holds(&seen.text()));
         self.screen()
     }
 
-    /// Presses a key that changes the screen, and waits until all of the change is there: then the cursor is at rest.
+    /// Presses a key that changes the screen, and waits until the change is complete. The cursor is then in the first
+    /// cell of the frame.
     #[track_caller]
     pub(crate) fn step(&mut self, key: &str) {
         let before = self.screen();
@@ -511,12 +513,12 @@ impl Terminal {
         assert!(held, "{key} changes nothing\n{}", self.shown());
     }
 
-    /// Presses keys: characters, and names as in `<down>`; all in one write.
+    /// Presses keys in one write. They are characters, and names such as `<down>`.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.write(&bytes_of(keys));
     }
 
-    /// Pastes a text, as a terminal that was asked to mark it does.
+    /// Pastes a text with paste markers.
     pub(crate) fn paste(&mut self, text: &str) {
         self.write(format!("\x1b[200~{text}\x1b[201~").as_bytes());
     }
@@ -527,7 +529,7 @@ impl Terminal {
         writer.write_all(bytes).and_then(|()| writer.flush()).expect("the terminal takes keys");
     }
 
-    /// Changes the size, first of the screen, then as the kernel tells it.
+    /// Changes the size of the screen, then the size in the kernel.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         let (high, wide) = (rows.try_into().expect("rows"), columns.try_into().expect("columns"));
         self.shared.update(|seen| seen.parser.set_size(high, wide));
@@ -535,12 +537,12 @@ impl Terminal {
         self.master.resize(size).expect("a new size");
     }
 
-    /// Clears the screen, as another program that writes to the terminal may.
+    /// Clears the screen, as another program might.
     pub(crate) fn wipe(&self) {
         self.shared.update(|seen| seen.parser.process(b"\x1b[2J\x1b[H"));
     }
 
-    /// Waits until the process that was started is stopped.
+    /// Waits until the started process is stopped.
     #[track_caller]
     pub(crate) fn wait_stopped(&self) {
         let pid = Pid::from_raw(self.pid());
@@ -548,22 +550,22 @@ impl Terminal {
         wait_until("stopped", || changed().is_some_and(|(_, status)| status.stopped()));
     }
 
-    /// The terminal's own name.
+    /// Returns the path of the terminal's device.
     pub(crate) fn device(&self) -> PathBuf {
         self.master.tty_name().expect("a name")
     }
 
-    /// The process that was started.
+    /// Returns the id of the started process.
     pub(crate) fn pid(&self) -> i32 {
         self.child.process_id().expect("a process").cast_signed()
     }
 
-    /// Sends a signal to the process that was started.
+    /// Sends a signal to the started process.
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_raw(self.pid()).expect("a process"), signal).expect("a signal");
     }
 
-    /// Waits until the process has ended and says what is left.
+    /// Waits until the process has ended, and returns its output and its traces on the terminal.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Ended {
         let mut status = None;
@@ -574,7 +576,8 @@ impl Terminal {
         assert!(ended, "it goes on and on\n{}", self.shown());
         let status = status.expect("a status");
         self.running = false;
-        // What it started may hold the terminal longer; what it wrote itself has arrived by then.
+        // The process's children may keep the terminal open for longer. The output of the process itself has arrived by
+        // then.
         self.shared.wait(Duration::from_secs(2), |seen| seen.closed);
         let seen = self.shared.lock();
         Ended {
@@ -595,7 +598,7 @@ impl Terminal {
         }
     }
 
-    /// The screen, for a message.
+    /// Returns the screen for a failure message.
     fn shown(&self) -> String {
         let rule = "-".repeat(60);
         format!("{rule}\n{}\n{rule}\nstderr: {}", self.screen(), self.stage.read("err"))
@@ -613,7 +616,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Whether the last word about wrapping, if there was any, was to do it.
+/// Returns whether the last wrapping mode in the output is on. Without any, wrapping is on.
 fn ends_with_wrapping(raw: &[u8]) -> bool {
     let last = |mode: &[u8]| raw.windows(mode.len()).rposition(|bytes| bytes == mode);
     last(b"\x1b[?7l") <= last(b"\x1b[?7h")
@@ -629,14 +632,14 @@ pub(crate) struct Modes {
     pub(crate) termios_as_found: bool,
 }
 
-/// As every program should leave a terminal.
+/// The modes of a terminal after a program that has restored it.
 pub(crate) const RESTORED: Modes =
     Modes { cursor_hidden: false, bracketed_paste: false, wraps: true, pen_is_plain: true, termios_as_found: true };
 
-/// What is left of a process.
+/// The result of a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// `None` where a signal ended it.
+    /// The exit code; `None` if a signal ended the process.
     pub(crate) code: Option<u32>,
     pub(crate) signal: Option<String>,
     pub(crate) stdout: String,
@@ -648,7 +651,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Whether a text was on the screen at any time, however short.
+    /// Returns whether a text was on the screen at any time.
     pub(crate) fn has_shown(&self, text: &str) -> bool {
         let mut seen = Shared::new(80, 24).seen.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.raw.iter().any(|byte| {
@@ -657,27 +660,27 @@ impl Ended {
         })
     }
 
-    /// The result on standard output.
+    /// Returns the result on standard output.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {:?}\n{}", self.stdout, self.stderr))
     }
 
-    /// The result's status and the exit code.
+    /// Returns the result's status and the exit code.
     #[track_caller]
     pub(crate) fn status(&self) -> (String, u32) {
         let code = self.code.unwrap_or_else(|| panic!("ended by {:?}", self.signal));
         (self.json()["status"].as_str().expect("a status").to_owned(), code)
     }
 
-    /// The labels picked for each question.
+    /// Returns the labels picked for each question.
     #[track_caller]
     pub(crate) fn picks(&self) -> Value {
         let json = self.json();
         json["answers"].as_array().expect("answers").iter().map(|answer| answer["selectedOptions"].clone()).collect()
     }
 
-    /// What was typed for the first question.
+    /// Returns the text typed for the first question.
     #[track_caller]
     pub(crate) fn typed(&self) -> String {
         self.json()["answers"][0]["customInput"]
@@ -687,7 +690,7 @@ impl Ended {
     }
 }
 
-/// The bytes that a terminal sends for keys.
+/// Returns the bytes that a terminal sends for keys.
 fn bytes_of(keys: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = keys;
@@ -729,12 +732,12 @@ fn named(key: &str) -> String {
     sequence.to_owned()
 }
 
-/// The path of an example that ships with the project.
+/// Returns the path of an example of the project.
 pub(crate) fn example(name: &str) -> String {
     format!("{}/../../examples/{name}.json", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// An input of one question.
+/// Returns the input of one question.
 pub(crate) fn input(question: &str, header: &str, options: &[(&str, &str)], select: Select) -> String {
     let options: Vec<Value> =
         options.iter().map(|(label, description)| json!({"label": label, "description": description})).collect();

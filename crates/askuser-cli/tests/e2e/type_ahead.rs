@@ -1,4 +1,4 @@
-//! No accidental answers: what was typed before the prompt could be read answers nothing.
+//! Tests that keys typed before the prompt was readable give no answer.
 
 use crate::terminal::{PATIENCE, Stage, example};
 use serde_json::json;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const DOWN: (&str, &str) = ("<down>", "> ○ MongoDB");
 
-/// Types while something else runs, then the prompt starts: it must be as if nothing had been typed.
+/// Types while another program runs, then starts the prompt. Checks that the typed keys have no effect.
 #[track_caller]
 fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str, (harmless, shown): (&str, &str)) {
     let stage = Stage::new();
@@ -18,11 +18,11 @@ fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str, (harmle
     let mut terminal = stage.shell(&script);
     terminal.wait_for("busy");
     terminal.keys(keys);
-    // The terminal echoes what it will hand to the next reader.
+    // The terminal echoes the text that the next reader will receive.
     terminal.wait_for(echo);
     fs::write(stage.path("go"), "").unwrap();
     terminal.wait_for(unanswered);
-    // Once this has had its effect, all that was typed before it would have had its own.
+    // Once this key has its effect, all earlier keys would have had theirs.
     terminal.keys(harmless);
     terminal.wait_for(shown);
     assert_eq!(stage.read("out"), "");
@@ -63,11 +63,11 @@ fn enter_space_and_digits_are_ignored_until_the_prompt_is_armed() {
     terminal.wait_for("? keys");
     let seen = Instant::now();
     terminal.keys("<enter><space>3<down>");
-    // The rest of what was typed at once is refused with its first key.
+    // The rest of the keys that were typed at once is ignored with its first key.
     terminal.wait_for("Not taken: keys count once you stop typing for a moment");
     terminal.wait_for("> ○ PostgreSQL");
     assert!(!terminal.screen().contains('●'), "{}", terminal.screen());
-    // Then it counts.
+    // After a pause, the key counts.
     while !terminal.shows_within(Duration::from_secs(1), "✔ Database: PostgreSQL") {
         assert!(seen.elapsed() < PATIENCE, "{}", terminal.screen());
         terminal.keys("<enter>");
@@ -86,7 +86,7 @@ fn a_paste_is_ignored_until_the_prompt_is_armed() {
 
 #[test]
 fn the_arming_delay_is_on_by_default() {
-    // Written right behind the first frame, in the hope to be early; if the machine was too slow for that, Enter counts.
+    // The key is written right after the first frame, to arrive early. If the machine was too slow, Enter counts.
     let stage = Stage::new();
     let row = stage.run(&["config"]).stdout;
     assert!(row.lines().any(|line| line.starts_with("key_delay       250ms ")), "{row}");

@@ -1,13 +1,13 @@
-//! Text of one's own: scripts of the world, pastes, drafts and limits.
+//! Tests typed text: scripts of the world, pastes, drafts and limits.
 
 use crate::terminal::{Select, Stage, Terminal, example, input};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// Where the text begins: border, indent, `Please specify: `.
+/// The column where the text begins, after the border, the indent and `Please specify: `.
 const START: u16 = 1 + 8 + 16;
 
-/// A prompt whose field for Other is open.
+/// Returns a prompt whose field for Other is open.
 fn typing() -> Terminal {
     let mut terminal = Stage::new().ask(&[&example("package-manager")]);
     terminal.wait_for("? keys");
@@ -16,13 +16,14 @@ fn typing() -> Terminal {
     terminal
 }
 
-/// The row of the field.
+/// Returns the row of the text field.
 fn row(terminal: &Terminal) -> u16 {
     let at = terminal.rows().iter().position(|row| row.contains("Please specify:"));
     u16::try_from(at.expect("a field")).expect("a row")
 }
 
-/// Typing this puts the hardware cursor that many columns behind the start, visible, and answers with it.
+/// Checks that typing this text moves the visible hardware cursor this many columns from the start. The text is then
+/// the answer.
 #[track_caller]
 fn check_caret(text: &str, columns: u16) {
     let mut terminal = typing();
@@ -35,7 +36,7 @@ fn check_caret(text: &str, columns: u16) {
     assert_eq!(terminal.finish().typed(), text);
 }
 
-/// Backspace after this text leaves that one.
+/// Checks that Backspace after `text` leaves `left`.
 #[track_caller]
 fn check_backspace(text: &str, left: &str) {
     let mut terminal = typing();
@@ -146,7 +147,7 @@ fn options_in_scripts_of_the_world_are_aligned_and_answered_verbatim() {
         (0..rows.get()).filter_map(|row| (0..columns.get()).find(|&column| is_mark(row, column))).collect()
     });
     assert_eq!(marks, [7; 5], "{}", terminal.screen());
-    // As long as the widest row.
+    // The bottom border is as long as the widest row.
     let bottom = format!("╰{}╯", "─".repeat("│        Type something else…".chars().count() - 2));
     assert!(terminal.rows().contains(&bottom), "{}", terminal.screen());
     terminal.keys("4");
@@ -319,11 +320,11 @@ fn at_forty_columns_the_footer_still_says_how_to_finish_typing_and_how_to_go_bac
     assert!(screen.contains("enter send") && screen.contains("esc back"), "{screen}");
 }
 
-/// How long the rest of a sequence may take.
+/// The time in which the rest of a sequence may arrive.
 const SEQUENCE_GAP: Duration = Duration::from_millis(150);
 
-/// Presses a key whose bytes arrive in two parts, so many milliseconds apart: the slow link is what is tried here. Where the
-/// machine itself is too slow for that, begins anew.
+/// Presses a key whose bytes arrive in two parts, with this pause in milliseconds, as over a slow link. If the machine
+/// itself is too slow, the test starts again.
 fn split(start: impl Fn() -> Terminal, rest: &str, millis: u64) -> Terminal {
     loop {
         let mut terminal = start();
@@ -402,7 +403,7 @@ fn a_split_alt_enter_while_declining_answers_nothing() {
 
 #[test]
 fn escape_that_only_goes_back_does_not_wait_for_the_rest_of_a_sequence() {
-    // On a busy machine anything may take long, but not every time.
+    // On a busy machine any attempt may be slow, but not every one.
     let goes_back_at_once = || {
         let mut terminal = typing();
         terminal.keys("a");

@@ -1,4 +1,4 @@
-//! Bad usage reads like every other failure: the field, the fact and the limit, then what to do.
+//! An error about arguments looks like every other failure: the field, the fact and the limit, then the remedy.
 
 use crate::terminal::{Stage, example};
 

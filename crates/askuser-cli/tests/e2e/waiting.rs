@@ -1,4 +1,4 @@
-//! Waiting for a person ends when it was told to, unless a person is there.
+//! Tests that a wait for a person ends after its time limit, unless a person is there.
 
 use crate::terminal::{RESTORED, Stage, Terminal, example};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! MCP clients of a server: how they are set up, and what they are offered.
+//! Tests the setup of a server's MCP clients, and the tools that they are offered.
 
 use crate::support::Home;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What a person types.
+//! Tests the commands that a person types.
 
 use crate::support::{Home, Served, choice, store_at};
 use askuser::Via;
@@ -108,7 +108,7 @@ fn our_commands_work_at_an_address_as_on_a_file() {
     let id = id.unwrap();
     let listed = at_address(&answer, &["inbox", "--json"]).output().unwrap();
     assert!(text(&listed.stdout).contains(&id), "{listed:?}");
-    // With the asker's own token it is the asker's word.
+    // An answer with the asker's own token counts as the asker's.
     let settled = at_address(&ask, &["answer", &id, "--select", "Pick=A"]).output().unwrap();
     assert!(settled.status.success(), "{settled:?}");
     let asked = asking.wait_with_output().unwrap();
@@ -123,7 +123,7 @@ fn our_commands_work_at_an_address_as_on_a_file() {
         "an asker's word is no person's: {}",
         text(&log.stdout)
     );
-    // And one that a person answers.
+    // A second question is answered by a person.
     let asking = at_address(&ask, &question).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut waiting = None;
     askuser_conformance::until("it is asked", || {
@@ -146,7 +146,8 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
     let server = home.serve("127.0.0.1:0");
     let other = home.serve("127.0.0.1:0");
     token_file(&home, &server.url(), &device);
-    // At the machine's own terminal: as the settings say, then at a server that only the environment names.
+    // The first answer is at the machine's own terminal with the user's settings. For the second, only the environment
+    // names the server.
     let last = answered_at_the_terminal(&home, &[("ASKUSER_TOKEN", &ask)]);
     assert!(last.contains("answered: Pick: A (laptop from terminal"), "{last}");
     let last = answered_at_the_terminal(&home, &[("ASKUSER_TOKEN", &ask), ("ASKUSER_STORE", &other.url())]);
@@ -198,7 +199,7 @@ fn answered_at_the_terminal(home: &Home, variables: &[(&str, &str)]) -> String {
     text(&home.run(&["log"]).stdout).lines().next().unwrap().to_owned()
 }
 
-/// Names a server and the file with its token in the user's own settings.
+/// Writes the user's settings, which name a server and the file with its token.
 #[cfg(unix)]
 fn token_file(home: &Home, store: &str, token: &str) {
     use std::os::unix::fs::PermissionsExt;
@@ -246,13 +247,13 @@ fn a_token_file_is_sent_only_to_its_own_server() {
     ] {
         assert_eq!(text(&sent.stdout), "0\n", "{sent:?}");
     }
-    // A file that is named beside no server belongs to none.
+    // A token file without a server in the same settings belongs to no server.
     std::fs::write(home.folder.path().join(".config/askuser/askuser.toml"), format!("token_file = {file:?}\n"))
         .unwrap();
     fails(&inbox(&[], Some(&server.url()), None), 2, "is for no server, and is not sent to");
 }
 
-/// An MCP client in a session of its own.
+/// An MCP client in a separate session.
 struct McpClient<'a> {
     server: &'a Served,
     token: &'a str,
@@ -279,13 +280,13 @@ impl<'a> McpClient<'a> {
         self.server.send_with(&self.session, "POST", "/mcp", Some(self.token), body)
     }
 
-    /// Sends a request, and leaves the reply to be read.
+    /// Sends a request, and returns the stream of the response.
     fn open(&self, method: &str, body: &str) -> std::net::TcpStream {
         self.server.open(&self.session, method, "/mcp", Some(self.token), body)
     }
 }
 
-/// The only question there is, once it is as it should be.
+/// Waits until the only question fulfils a condition, and returns the question.
 fn question_that(home: &Home, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let mut question = Value::Null;
     askuser_conformance::until(what, || {
@@ -327,7 +328,7 @@ fn an_answer_over_mcp_counts_as_delivered_only_to_a_client_that_still_reads() {
     let id = question_that(&home, "it is asked", |_| true)["id"].as_str().unwrap().to_owned();
     drop(call);
     assert!(home.run(&["answer", &id, "--select", "Pick=B"]).status.success());
-    // Long enough for what is not to happen.
+    // The unwanted event would have happened in this time.
     std::thread::sleep(std::time::Duration::from_secs(1));
     let answered = question_that(&home, "it is answered", |question| question["state"] == "answered");
     assert_eq!(answered["delivered_ms"], Value::Null, "nobody read it: {answered}");
@@ -427,7 +428,7 @@ fn an_administrator_manages_tokens_and_devices_through_the_server() {
     fails(&run(&root, &["pair", "ABCD-EFGH"]), 2, "no browser shows this code");
     let shown = server.send("POST", "/api/v1/pair/code", None, "{}");
     let shown: Value = serde_json::from_str(shown.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-    // Without a terminal nobody is asked, and nobody is let in.
+    // Without a terminal no person is asked, and no device is paired.
     let unasked = run(&root, &["pair", shown["code"].as_str().unwrap()]);
     fails(&unasked, 3, "only a person at a terminal lets a device in");
     assert!(!text(&unasked.stderr).contains("--yes"), "{unasked:?}");
@@ -480,7 +481,7 @@ fn a_store_at_an_address_needs_a_token_that_is_private_and_an_address_that_is_sa
     }
     let detached = detach(&server.url()).env("ASKUSER_TOKEN_FILE", &file).output().unwrap();
     assert_eq!(detached.status.code(), Some(75), "{detached:?}");
-    // A server that is away is waited for, but not for ever by a caller that does not wait for the answer.
+    // An unreachable server is waited for. A caller that does not wait for the answer gives up after a time.
     let url = server.url();
     drop(server);
     fails(&detach(&url).env("ASKUSER_TOKEN", &ask).output().unwrap(), 3, "cannot reach");

@@ -1,4 +1,4 @@
-//! Encryption with a certificate of an authority of our own, and a proxy in front.
+//! Tests encryption with a certificate of a private authority, and with a proxy in front.
 
 use crate::support::{Home, Served};
 use serde_json::Value;
@@ -7,7 +7,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Makes an authority and a certificate for 127.0.0.1 that it signed; `false` where that cannot be done here.
+/// Creates an authority and a certificate for 127.0.0.1 that it has signed. Returns `false` if that is not possible
+/// here.
 fn certify(folder: &Path) -> bool {
     let openssl = |arguments: &[&str]| {
         let output = Command::new("openssl").args(arguments).current_dir(folder).output();
@@ -39,7 +40,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A question, asked and answered by our own commands at an address.
+/// Asks and answers a question with askuser's commands at an address.
 fn asks_and_answers(home: &Home, url: &str, trusted: Option<&Path>, ask: &str, answer: &str) {
     let run = |token: &str, words: &[&str]| -> Output {
         let mut command = home.command(words);
@@ -79,9 +80,9 @@ fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_
         "it does not wait for another certificate: {refused:?}"
     );
     assert!(text(&refused.stderr).contains("certificate") && !text(&refused.stderr).contains("waiting for it"));
-    // Without TLS nothing is understood there, and nothing is said.
+    // A client without TLS is not understood, and gets no reply.
     let mut plain = TcpStream::connect(served.address).unwrap();
-    // It may hang up before all of it is written.
+    // The server may close the connection before the request is written.
     let _ = write!(plain, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
     let mut said = Vec::new();
     let _ = plain.read_to_end(&mut said);
@@ -102,7 +103,7 @@ fn a_certificate_and_a_key_that_do_not_belong_together_are_refused_with_the_file
     }
 }
 
-/// Passes bytes on as they come.
+/// Starts a proxy that forwards bytes.
 fn proxy(listener: TcpListener, to: std::net::SocketAddr) {
     std::thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
@@ -151,7 +152,7 @@ fn behind_a_proxy_the_public_address_is_the_only_further_name() {
     drop(served);
 }
 
-/// Where a process listens.
+/// Returns the address on which a process listens.
 fn listening(process: u32) -> std::net::SocketAddr {
     let folder = format!("/proc/{process}");
     let sockets: Vec<String> = std::fs::read_dir(format!("{folder}/fd"))

@@ -1,4 +1,4 @@
-//! A server that is killed, and two that serve one file.
+//! Tests a server that is killed, and two servers on one file.
 
 use crate::support::{Home, choice, request, store_at};
 use askuser::store::{Attempt, Filter, Handle, Principal, State, Store, StoreError};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How often the server is killed; `ASKUSER_SERVE_KILLS` says otherwise.
+/// Returns the number of kills, which `ASKUSER_SERVE_KILLS` overrides.
 fn kills() -> usize {
     std::env::var("ASKUSER_SERVE_KILLS").map_or(8, |kills| kills.parse().expect("a number"))
 }
@@ -23,8 +23,8 @@ fn person(store: impl Store + 'static) -> Handle {
     Handle::new(Arc::new(store), Principal::person("ada", Via::Web))
 }
 
-/// Askers and answerers go on while the server is killed again and again. What was acknowledged is there, once, and every waiter
-/// comes back by itself.
+/// Agents ask and people answer while the server is killed again and again. Every acknowledged question and answer
+/// exists exactly once, and every waiter recovers by itself.
 #[test]
 fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice() {
     let home = Home::new();
@@ -32,7 +32,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
     let mut server = home.serve("127.0.0.1:0");
     let (url, listen) = (server.url(), server.address.to_string());
     let is_over = AtomicBool::new(false);
-    // What each waiter got, and which attempts were told that they won.
+    // The answers that each waiter got, and the attempts that were told that they won.
     let (delivered, won) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::<String, usize>::new()));
     let asked = std::thread::scope(|scope| {
         let askers: Vec<_> = (0..3)
@@ -58,7 +58,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
             scope.spawn(move || {
                 let person = person(store_at(url, answer));
                 let mut count = 0;
-                // The last askers wait for their answers.
+                // The last waiters still need their answers.
                 let mut idle = 0;
                 while !is_over.load(Ordering::Relaxed) || idle < 50 {
                     let page = pollster::block_on(person.list(&Filter::pending().at_most(10))).unwrap();
@@ -79,7 +79,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
         for kill in 0..kills() {
             let enough = (kill + 1) * 10;
             askuser_conformance::until("answers come", || won.lock().unwrap().len() >= enough);
-            // At any moment of what is under way.
+            // The kill comes at any moment of the running work.
             std::thread::sleep(Duration::from_micros(dice.number() % 30_000));
             server.kill();
             server = home.serve(&listen);
@@ -126,7 +126,7 @@ fn two_servers_on_one_file_and_commands_beside_them_see_the_same() {
     }
     let log = String::from_utf8(home.run(&["log"]).stdout).unwrap();
     assert_eq!(log.lines().filter(|line| line.contains("→ answered")).count(), 5, "{log}");
-    // A token that is revoked here does not count at either.
+    // A token that is revoked here is invalid on both servers.
     assert!(home.run(&["token", "revoke", "ci"]).status.success());
     for server in &servers {
         assert!(server.send("GET", "/api/v1/me", Some(&ask), "").starts_with("HTTP/1.1 401"));

@@ -1,8 +1,8 @@
-//! `askuser serve` and its commands, as real processes.
+//! Tests `askuser serve` and its commands as real processes.
 
 mod clients;
 mod commands;
-// Elsewhere the system alone says which authorities are trusted.
+// On other systems only the system determines the trusted authorities.
 #[cfg(target_os = "linux")]
 mod encrypted;
 mod killed;

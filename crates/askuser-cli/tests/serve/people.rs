@@ -1,4 +1,4 @@
-//! People at an address: an administrator adds them, a token says who acts.
+//! Tests people at a server. An administrator adds them, and a token identifies who acts.
 
 use crate::support::Home;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! `askuser serve` and its commands on a PostgreSQL database.
+//! Tests `askuser serve` and its commands on a PostgreSQL database.
 #![cfg(all(unix, feature = "postgres"))]
 
 use crate::support::{Home, choice, request, store_at};
@@ -28,7 +28,7 @@ fn serve_ends_on_a_signal_while_its_database_is_away() {
     let agent = Handle::new(Arc::new(store_at(&server.url(), &ask)), Principal::agent(request("1").origin()));
     wait(agent.put(&request("1"), None)).unwrap();
     database.stop_immediately();
-    // Waits for the database, as the end of the server does.
+    // This call waits for the database, and so does the end of the server.
     let reading = agent.get(request("1").key());
     let began = std::time::Instant::now();
     assert!(server.terminate().success());

@@ -1,4 +1,5 @@
-//! Permissions behind a server. Any process with an agent's token can settle its questions, and no other process takes that for a yes.
+//! Tests permissions behind a server. Any process with an agent's token can settle its questions, but no other process
+//! treats that as a yes.
 
 use crate::support::{Home, Served, store_at};
 use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
@@ -8,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
-/// An inbox behind a server, with a token that asks and a person.
+/// An inbox behind a server, with an asking token and a person.
 struct TestEnv {
     home: Home,
     server: Served,
@@ -26,7 +27,7 @@ impl TestEnv {
         TestEnv { home, server, ask, person }
     }
 
-    /// A command with the token that asks.
+    /// Returns a command with the asking token.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = self.home.command(words);
         command.env("ASKUSER_STORE", self.server.url()).env("ASKUSER_TOKEN", &self.ask);
@@ -40,7 +41,7 @@ impl TestEnv {
         child
     }
 
-    /// The question that waits.
+    /// Waits for the pending question, and returns its id.
     fn waiting(&self) -> QuestionId {
         let mut id = None;
         askuser_conformance::until("it is asked", || {
@@ -58,7 +59,7 @@ impl TestEnv {
         assert!(settled.status.success(), "{settled:?}");
     }
 
-    /// The person chooses the first option of the pending question.
+    /// Answers the pending question as the person, with its first option.
     fn allow(&self) {
         let question = pollster::block_on(self.person.get(&self.waiting())).unwrap();
         let set = question.request.set();
@@ -74,7 +75,7 @@ impl TestEnv {
         self.start(&["agent", "--script", script.to_str().unwrap(), "-p", "go", "--via", "inbox"], "")
     }
 
-    /// The number of times that the agent's command ran.
+    /// Returns the number of times that the agent's command ran.
     fn runs(&self) -> usize {
         std::fs::read_to_string(self.home.folder.path().join("ran")).unwrap_or_default().lines().count()
     }
@@ -121,7 +122,7 @@ fn our_agent_asks_again_what_its_own_token_settled() {
     let env = TestEnv::new();
     let agent = env.agent();
     env.settle("Bash=Allow once");
-    // The same question waits again, and a person decides.
+    // The same question waits again, and the person decides.
     env.allow();
     let (code, said, why) = ended(agent);
     assert!(code == Some(0) && said == "Done.\n" && env.runs() == 1, "{code:?} {said} {why}");
@@ -161,7 +162,7 @@ fn approve_takes_no_settled_outcome_for_a_yes() {
     env.settle("Bash=Allow once");
     let denied = reply(1);
     assert!(denied.contains(r#""behavior":"deny""#) && denied.contains("the asker (ci) reported"), "{denied}");
-    // What was reported permits no later call either: the person is asked again.
+    // A reported outcome permits no later call. The person is asked again.
     say(call(2));
     env.allow();
     let allowed = reply(2);
@@ -170,7 +171,7 @@ fn approve_takes_no_settled_outcome_for_a_yes() {
     server.wait().unwrap();
 }
 
-/// A permission that a hook asked for, whose process has died.
+/// Returns a permission of a hook whose process has died.
 fn left_behind(env: &TestEnv) -> QuestionId {
     let event = json!({
         "session_id": "s", "cwd": "/tmp", "tool_use_id": "t", "hook_event_name": "PermissionRequest", "tool_name": "Bash",

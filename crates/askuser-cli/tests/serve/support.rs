@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A home with an inbox.
+/// A home folder with an inbox.
 pub(crate) struct Home {
     pub(crate) folder: TempDir,
-    /// Another store than a file in it.
+    /// The store; `None` for the file in the folder.
     pub(crate) store: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Home {
         self.folder.path().join("inbox.sqlite")
     }
 
-    /// A command on the file of the inbox.
+    /// Returns a command that uses this inbox.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_askuser"));
         command
@@ -87,7 +87,7 @@ impl Served {
         self.url.clone()
     }
 
-    /// kill -9.
+    /// Kills the server with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -100,19 +100,19 @@ impl Served {
         self.child.wait().unwrap()
     }
 
-    /// The reply to a request, as text.
+    /// Sends a request and returns the response as text.
     pub(crate) fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> String {
         self.send_with("", method, path, token, body)
     }
 
-    /// The same, with further headers.
+    /// Sends a request with further headers, and returns the response as text.
     pub(crate) fn send_with(&self, more: &str, method: &str, path: &str, token: Option<&str>, body: &str) -> String {
         let mut text = String::new();
         self.open(more, method, path, token, body).read_to_string(&mut text).unwrap();
         text
     }
 
-    /// The same; the reply is left to be read.
+    /// Sends a request with further headers, and returns the stream of the response.
     pub(crate) fn open(&self, more: &str, method: &str, path: &str, token: Option<&str>, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
@@ -134,7 +134,7 @@ impl Drop for Served {
     }
 }
 
-/// The store at an address, for as long as it takes.
+/// Opens the store at an address, without a time limit.
 pub(crate) fn store_at(url: &str, token: &str) -> HttpStore {
     HttpStore::open(url, token, Patience::default()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Looks up the question of a command and stores the decision of [`step`].
+//! Runs commands: looks up the question and stores the decision of [`step`].
 
 use super::data::{Data, Kept, Waiter};
 use super::fault::{Fault, decide};
@@ -9,13 +9,13 @@ use askuser::store::{
 use std::collections::HashMap;
 
 impl Data {
-    /// A new id of a question.
+    /// Returns a new id for a question.
     pub(super) fn new_id(&mut self) -> QuestionId {
         let digits = format!("{:012x}", self.ids.number() & 0xffff_ffff_ffff);
         QuestionId::parse(&digits).expect("twelve digits")
     }
 
-    /// Runs a command. Returns the reply, and the caller's waiter if it waits.
+    /// Runs a command. Returns the reply, and the caller's waiter if the command makes the caller wait.
     pub(super) fn apply(
         &mut self,
         process: u64,

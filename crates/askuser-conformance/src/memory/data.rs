@@ -1,4 +1,4 @@
-//! The stored questions, events and attachments.
+//! The stored questions, events and attachments of the store in memory.
 
 use super::fault::{Fault, decide};
 use crate::SeededRng;
@@ -16,41 +16,41 @@ pub(super) struct Data {
     pub(super) fault: Option<Fault>,
     pub(super) watchers: Watchers,
     pub(super) failure: Option<NotifierFailure>,
-    /// In the order of asking.
+    /// The questions in the order in which they were asked.
     pub(super) kept: Vec<Kept>,
     pub(super) by_id: BTreeMap<QuestionId, usize>,
-    /// Each credential has its own keys.
+    /// The indexes of questions by key and credential. Each credential has separate keys.
     pub(super) by_key: HashMap<RequestKey, BTreeMap<Option<String>, usize>>,
     pub(super) by_series: HashMap<String, Vec<usize>>,
-    /// The deadlines of pending questions.
+    /// The deadlines of pending questions, with the index of the question.
     pub(super) expiring: BTreeSet<(u64, usize)>,
-    /// The processes that show a list, by their attachments.
+    /// The processes that show a list, by the number of their attachment.
     pub(super) lists: HashMap<u64, u64>,
     pub(super) attachments: u64,
     /// The ids of the valid credentials.
     pub(super) credentials: BTreeSet<String>,
     pub(super) ids: SeededRng,
-    /// Events that are visible, by their numbers.
+    /// The visible events in the order of their numbers.
     log: Vec<StoreEvent>,
-    /// Committed events that are not visible yet, in a late store.
+    /// The committed events that are not visible yet; `None` if events are visible immediately.
     unseen: Option<Vec<StoreEvent>>,
     last_number: u64,
-    /// The number of the last event that is or was visible.
+    /// The number of the last event that is visible, or was visible before a purge.
     last_visible: u64,
 }
 
-/// A question, with data that callers do not see.
+/// A question with the data that callers do not get.
 pub(super) struct Kept {
     pub(super) record: Record,
     pub(super) words: String,
     pub(super) drafts: HashMap<String, Vec<SavedDraft>>,
-    /// The processes that wait, by their attachments.
+    /// The processes that wait for the question, by the number of their attachment.
     pub(super) waiters: HashMap<u64, u64>,
-    /// Removed; its index stays reserved.
+    /// Whether the question was removed. Its index stays reserved.
     pub(super) is_purged: bool,
 }
 
-/// A waiter: the index of its question, and its attachment.
+/// The index of a question that a caller waits for, and the number of the caller's attachment.
 pub(super) type Waiter = (usize, u64);
 
 impl Data {
@@ -63,7 +63,7 @@ impl Data {
         self.fault == Some(fault)
     }
 
-    /// Begins a call at this time. Due questions end first.
+    /// Starts a call at this time. Ends the questions past their deadline first.
     pub(super) fn begin(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         if self.errs(Fault::DeadlineIsIgnored) {
@@ -73,7 +73,7 @@ impl Data {
             && let Some((_, n)) = self.expiring.pop_first()
         {
             let command = Command::Expire { id: self.kept[n].record.question.id.clone() };
-            // The store itself acts.
+            // The store itself runs this command.
             drop(self.apply(0, &Principal::observer(), &command));
         }
     }
@@ -89,7 +89,10 @@ impl Data {
         id
     }
 
-    /// The index of a question.
+    /// Returns the index of a question.
+    ///
+    /// # Errors
+    /// If no question of this id or key exists.
     pub(super) fn find(&self, by: &Principal, which: &QuestionRef) -> Result<usize, StoreError> {
         let found = match which {
             QuestionRef::Id(id) => self.by_id.get(id),
@@ -106,7 +109,7 @@ impl Data {
         if self.errs(Fault::PrincipalIsNotChecked) { Ok(()) } else { by.check(act) }
     }
 
-    /// A question as it is read now.
+    /// Returns a question as callers get it now.
     pub(super) fn read(&self, n: usize) -> StoredQuestion {
         let kept = &self.kept[n];
         let mut question = kept.record.question.clone();
@@ -117,7 +120,7 @@ impl Data {
         question
     }
 
-    /// Records an event.
+    /// Records an event of a question.
     pub(super) fn event(&mut self, n: usize, event: NewEvent) {
         let id = self.kept[n].record.question.id.clone();
         let event = StoreEvent { seq: 0, id, state: event.state, at_ms: event.at_ms };
@@ -132,15 +135,15 @@ impl Data {
         }
     }
 
-    /// The number of events that are not visible yet.
+    /// Returns the number of committed events that are not visible yet.
     pub(super) fn unseen(&self) -> usize {
         self.unseen.as_ref().map_or(0, Vec::len)
     }
 
-    /// Makes one pending event visible.
+    /// Makes one committed event visible, if there is one.
     pub(super) fn publish_one(&mut self, dice: &mut SeededRng) {
         let Some(unseen) = self.unseen.as_mut().filter(|unseen| !unseen.is_empty()) else { return };
-        // Any event, but those of one question in order.
+        // The choice is random, but the events of one question stay in order.
         let any = &unseen[dice.below(unseen.len())];
         let earliest = unseen.iter().position(|event| event.id == any.id).unwrap_or_default();
         let event = unseen.remove(earliest);
@@ -165,7 +168,7 @@ impl Data {
         let last = self.last_visible;
         let from = self.log.partition_point(|event| event.seq <= after);
         let tells = !self.errs(Fault::PurgedEventsAreNotMissed) && !self.errs(Fault::NumbersBeforeCommit);
-        // A missing number was purged. Events behind it belong to another stretch.
+        // A missing number was purged. The events after it belong to the next call.
         let whole = self.log[from..].windows(2).take_while(|two| !tells || two[1].seq == two[0].seq + 1).count() + 1;
         let events = self.log[from..].iter().take(whole.min(limit as usize)).cloned().collect();
         let is_purged = self.log.get(from).map_or(after != last, |event| event.seq != after + 1);
@@ -215,7 +218,7 @@ impl Data {
         Ok(Purged { count: gone.len() as u64, remains: None })
     }
 
-    /// Adds a waiter of a process.
+    /// Adds a waiter of a process to a question.
     pub(super) fn wait_for(&mut self, n: usize, process: u64) -> Waiter {
         self.attachments += 1;
         self.kept[n].waiters.insert(self.attachments, process);
@@ -237,7 +240,7 @@ impl Data {
         }
     }
 
-    /// Records that the last waiter left or died.
+    /// Records when and how the last waiter of a question left, if none remains.
     fn note_departure(&mut self, n: usize, how: Departure) {
         let now = self.now_ms;
         let kept = &mut self.kept[n];
@@ -249,7 +252,7 @@ impl Data {
         }
     }
 
-    /// Records the death of a process.
+    /// Removes the waiters and lists of a dead process.
     pub(super) fn bury(&mut self, process: u64) {
         if self.errs(Fault::DeadWaitersLive) {
             return;

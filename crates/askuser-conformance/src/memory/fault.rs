@@ -1,73 +1,74 @@
-//! Faults that can be put into this store, to show that the rules detect them. A fault corrupts the looked-up question,
-//! the [`Step`], or its storage.
+//! Faults that a test can put into the store in memory, to show that the rules detect them.
+//!
+//! A fault corrupts the looked-up question, the [`Step`], or the way in which the step is stored.
 
 use askuser::store::{Command, End, Ending, Found, Principal, Reply, Step, StoreError, Waiters, Write, step};
 use askuser::{Resolution, Via};
 
-/// A possible fault of a store.
+/// A fault that a store could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they say what they are")]
 pub enum Fault {
-    /// A later answer replaces an earlier one, and both get a success.
+    /// A later answer replaces an earlier one, and both callers get a success.
     TwoWinners,
-    /// A late attempt gets its own ending as the recorded one.
+    /// A late attempt gets its own ending, as if that were the recorded one.
     LoserIsNotToldTheWinner,
-    /// A repeated attempt counts as another one.
+    /// A repeated attempt counts as a different attempt.
     AttemptIsForgotten,
-    /// An attempt gets its ending by name alone, with any answer.
+    /// An attempt of the same name gets the ending, even with another answer.
     AttemptIsAnybodys,
     ClaimWinsTwice,
     ClaimIsForgotten,
     PermissionNeverLapses,
-    /// Events are numbered before they are visible, and become visible in another order.
+    /// Events get their numbers before they become visible, and become visible in another order.
     NumbersBeforeCommit,
     /// Watchers miss every tenth event.
     WatchersMissEvents,
     GapIsNotTold,
-    /// Dropping the future of a call cancels it.
+    /// A call whose future is dropped has no effect.
     DroppedCallIsTakenBack,
     /// Calls of one process overtake each other.
     CallsOvertake,
-    /// Reads skip the check of rights.
+    /// Reads do not check the rights of the principal.
     PrincipalIsNotChecked,
-    /// The author is the one that the answer states.
+    /// The recorded author is the one that the answer states.
     AnswerSaysWhoAnswered,
-    /// A question that another conversation waits for is open to other calls.
+    /// A call gets a question for which another conversation waits.
     SeriesIsShared,
-    /// A question of its series is never found.
+    /// A call never finds the open question of its series.
     SeriesIsNotFound,
-    /// A call attaches to the open question of its series although its own key is known.
+    /// A call attaches to the open question of its series, although a question with its own key exists.
     SeriesComesBeforeTheKey,
     KeyIsNotCompared,
     MisfitIsRecorded,
     DeadlineIsIgnored,
-    /// An expired question ends only when it is read.
+    /// An expired question ends only when a process reads it.
     DeadlineIsNotTold,
     HeldClockRunsOn,
     DraftIsEverybodys,
     DraftIsGoneWithItsQuestion,
     /// A save deletes drafts that its writer has not seen.
     DraftReplacesUnseenText,
-    /// A late, earlier save of a writer replaces a newer one.
+    /// An earlier save that arrives late replaces a newer save of the same writer.
     OvertakenDraftWins,
     AudienceIsIgnored,
-    /// A cursor counts from the beginning of a list.
+    /// A cursor is an offset from the beginning of a list.
     CursorIsAnOffset,
-    /// A search covers the question's JSON.
+    /// A search covers the stored JSON of a question.
     JsonIsSearched,
     CaseMatters,
-    /// Detaching one waiter detaches all of the question.
+    /// A waiter that leaves detaches all waiters of its question.
     DetachingDetachesAll,
     DeadWaitersLive,
     DeliveredBeforeTheEnd,
     PurgeTakesWhatWaits,
-    /// A reader is not told of events removed by a purge.
+    /// A reader gets no gap for events that a purge has removed.
     PurgedEventsAreNotMissed,
-    /// A request authenticated before a revocation still acts after it.
+    /// A request that was authenticated before a revocation still takes effect after it.
     RevocationIsIgnored,
 }
 
-/// Decides a command with this fault.
+/// Decides a command. The fault may corrupt the look-up or the decision.
 pub(super) fn decide(
     fault: Option<Fault>,
     found: &Found,
@@ -90,7 +91,7 @@ pub(super) fn decide(
 }
 
 impl Fault {
-    /// Changes the looked-up question.
+    /// Corrupts the looked-up question before the decision.
     fn corrupt_lookup(self, found: &mut Found, command: &mut Command, now_ms: &mut u64) {
         match (self, &*command, &mut found.record) {
             (Fault::TwoWinners, Command::End { .. }, Some(record)) => record.question.ending = None,
@@ -117,7 +118,7 @@ impl Fault {
         }
     }
 
-    /// Changes the decision.
+    /// Corrupts the decision.
     fn corrupt_step(
         self,
         decided: Result<Step, StoreError>,
@@ -159,7 +160,7 @@ fn replying(reply: Reply) -> Step {
     Step { write: Write::Nothing, event: None, waiters: Waiters::Keep, reply }
 }
 
-/// The step with the author that the answer states.
+/// Returns the step with the author that the answer states.
 fn believed(mut step: Step, end: &End) -> Step {
     let End::Resolve { outcome, reported: Some(reported) } = end else { return step };
     let (Write::Update(record), Some(by)) = (&mut step.write, &reported.by) else { return step };

@@ -1,5 +1,5 @@
-//! Runs calls late, and those of several processes in any order, like a network or a database with many connections. A
-//! process's calls keep their order.
+//! Runs calls late, and those of several processes in a random order. A network, or a database with many connections,
+//! does the same. The calls of one process keep their order.
 
 use super::fault::Fault;
 use super::{Shared, lock};
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// The maximum number of events held back, and the time for each while the store is idle.
+/// The maximum number of events that are held back.
 const MOST_UNSEEN: usize = 32;
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Work of a process.
+/// A call of a process, ready to run.
 pub(super) type Job = Box<dyn FnOnce(&Shared) + Send>;
 
 pub(super) struct Late {
@@ -21,7 +21,7 @@ pub(super) struct Late {
 }
 
 struct Jobs {
-    /// By process, so that each keeps its order.
+    /// The calls by process, so that the calls of each process keep their order.
     lanes: BTreeMap<u64, VecDeque<Job>>,
     is_closed: bool,
 }
@@ -42,7 +42,7 @@ impl Late {
     }
 }
 
-/// Runs queued work until it is closed.
+/// Starts the thread that runs queued calls until the queue is closed.
 pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
     let late = late.clone();
     std::thread::spawn(move || {
@@ -53,9 +53,9 @@ pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
     });
 }
 
-/// Runs one item and keeps the store meanwhile; `None` once the store is gone.
+/// Runs one call. Returns the store, so that it is dropped without a lock; `None` once the store is gone.
 fn next(late: &Late, shared: &Weak<Shared>, dice: &mut SeededRng) -> Option<Arc<Shared>> {
-    // Events become visible late and in another order, and get their numbers only then.
+    // Events become visible late and in another order. They get their numbers only then.
     let is_time = dice.below(8) == 0;
     let unseen = {
         let shared = shared.upgrade()?;

@@ -1,10 +1,10 @@
-//! Lists and abbreviations.
+//! The lists and the look-up of abbreviations in the store in memory.
 
 use super::data::{Data, Kept};
 use super::fault::Fault;
 use askuser::store::{Cursor, Ending, Filter, ListSection, Page, Principal, QuestionId, StoreError, UnsentWords};
 
-/// The number of questions listed for an ambiguous abbreviation.
+/// The maximum number of questions listed for an ambiguous abbreviation.
 const CANDIDATES: usize = 6;
 
 impl Data {

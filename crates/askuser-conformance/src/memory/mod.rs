@@ -1,7 +1,7 @@
 //! A store in memory, for tests of surfaces and of the rules themselves.
 //!
-//! Its clock shows the time that a test sets. [`MemoryStore::late`] runs calls late and in any order among processes,
-//! and publishes events later still, like a slow server.
+//! The store has a clock that a test sets. [`MemoryStore::late`] runs calls late and in a random order among processes.
+//! It publishes events even later, like a slow server.
 
 mod asking;
 mod data;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Questions in memory as one process sees them; [`MemoryStore::other`] is another process with the same ones.
+/// A store in memory as one process uses it. [`MemoryStore::other`] is another process with the same questions.
 #[derive(Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
@@ -57,7 +57,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The effect of a lost reply.
+/// Returns the error of a call whose reply was lost.
 fn lost() -> StoreError {
     StoreError::unknown("cannot use the store in memory", "the reply was lost")
 }
@@ -69,17 +69,18 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> MemoryStore {
         MemoryStore::made(None, false)
     }
 
-    /// An empty store with late calls in any order among processes, and later events.
+    /// Creates an empty store that runs calls late and in a random order among processes. Its events become visible
+    /// even later.
     pub fn late() -> MemoryStore {
         MemoryStore::made(None, true)
     }
 
-    /// An empty store with this fault; a late one if the fault needs that.
+    /// Creates an empty store with this fault. The store is a late one if the fault needs that.
     pub fn faulty(fault: Fault) -> MemoryStore {
         let is_late = matches!(
             fault,
@@ -109,18 +110,18 @@ impl MemoryStore {
         MemoryStore { shared, process: Arc::new(process) }
     }
 
-    /// The same questions as another process.
+    /// Returns the same store as another process uses it.
     #[must_use]
     pub fn other(&self) -> MemoryStore {
         MemoryStore::of(self.shared.clone())
     }
 
-    /// The time in milliseconds since 1970.
+    /// Returns the time of the store's clock, in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         self.shared.now_ms.load(Ordering::Relaxed)
     }
 
-    /// Sets the time in milliseconds since 1970. Due questions end, and watchers are notified.
+    /// Sets the clock, in milliseconds since 1970. Questions past their deadline end, and watchers are notified.
     pub fn set_time(&self, ms: u64) {
         self.shared.now_ms.store(ms, Ordering::Relaxed);
         if self.shared.fault != Some(Fault::DeadlineIsNotTold) {
@@ -128,17 +129,17 @@ impl MemoryStore {
         }
     }
 
-    /// Advances the time.
+    /// Advances the clock by this time.
     pub fn advance(&self, time: Duration) {
         self.set_time(self.now_ms() + u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     }
 
-    /// Loses the reply of this process's next put, ending or claim, which still takes effect.
+    /// Loses the reply to the next put, ending or claim of this process. The call still takes effect.
     pub fn lose_the_next_reply(&self) {
         self.process.loses_a_reply.store(true, Ordering::Relaxed);
     }
 
-    /// Kills this process: its later calls have no effect, and its waiters are gone.
+    /// Kills this process: its later calls have no effect, and its waiters are removed.
     pub fn die(&self) {
         let number = self.process.number;
         crate::wait(self.call(move |data| {
@@ -149,7 +150,7 @@ impl MemoryStore {
         self.process.is_dead.store(true, Ordering::Relaxed);
     }
 
-    /// Queues work before it returns.
+    /// Queues work before it returns. The work runs even if the returned future is dropped.
     fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Data) -> Result<T, StoreError> + Send + 'static,
@@ -182,7 +183,7 @@ impl MemoryStore {
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(lost())) })
     }
 
-    /// Queues work for a principal, if its credential is still valid.
+    /// Queues work for a principal. The work fails if the principal's credential was revoked.
     fn call_by<T: Send + 'static>(
         &self,
         by: &Principal,
@@ -197,7 +198,7 @@ impl MemoryStore {
         })
     }
 
-    /// A call whose reply can be lost.
+    /// Returns a call whose reply is lost if a test has asked for that.
     fn losable<T: Send + 'static>(&self, call: Call<T>) -> Call<T> {
         if self.process.loses_a_reply.swap(false, Ordering::Relaxed) {
             Box::pin(async move { call.await.and_then(|_| Err(lost())) })
@@ -257,7 +258,7 @@ impl Place for MemoryStore {
     }
 }
 
-/// Calls that the data run unchanged.
+/// Implements calls that [`Data`] runs without changes.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {

@@ -1,4 +1,4 @@
-//! A consistent copy of a store that is in use.
+//! Writes a consistent copy of a store that is in use.
 
 use super::database::Database;
 use askuser::store::StoreError;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 impl Database {
-    /// Writes a consistent copy of the store to a new file. Returns the number of its questions.
+    /// Writes a consistent copy of the store to a new file. Returns the number of questions in the copy.
     pub(super) fn backup(&mut self, to: &Path) -> Result<u64, StoreError> {
         let what = format!("cannot write {}", to.display());
         let failed = |error: io::Error| match error.kind() {
@@ -18,7 +18,7 @@ impl Database {
         if to.symlink_metadata().is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        // A backup that is interrupted leaves no file of that name.
+        // The copy gets its name at the end, so that an interrupted backup leaves no incomplete file of that name.
         let mut part = to.as_os_str().to_owned();
         part.push(format!(".{}.part", random::id().map_err(failed)?));
         let part = PathBuf::from(part);

@@ -1,4 +1,5 @@
-//! Commands: looks up what each is about, asks [`step`] what to do, and writes it, in one transaction.
+//! Runs commands. A command looks up its question, asks [`step`] for the decision, and writes the decision, all in one
+//! transaction.
 
 use super::database::{Database, find, is_any_alive, is_live, key_of};
 use super::fault::{Fault, WRITING, failed, unwritable};
@@ -13,7 +14,7 @@ use rusqlite::{Transaction, params};
 use std::path::Path;
 
 impl Database {
-    /// Carries out a command. Returns the reply, and the caller's waiter if it waits.
+    /// Runs a command. Returns the reply, and the caller's waiter if the command makes the caller wait.
     pub(super) fn apply(&mut self, by: &Principal, command: &Command) -> Result<(Reply, Option<Waiter>), StoreError> {
         let process = if command.attaches() { self.lock()? } else { String::new() };
         let now = self.now();
@@ -48,7 +49,7 @@ impl Database {
         Ok((reply, waiter))
     }
 
-    /// Ends what has passed its deadline, synced.
+    /// Ends the questions that have passed their deadline. The write is synced.
     pub(super) fn expire(&mut self, now: u64) -> Result<(), StoreError> {
         self.write_at_once(|tx, requests| {
             let sql = format!("{SELECT} WHERE state = 'pending' AND expires_ms <= ?1 ORDER BY n");
@@ -87,7 +88,8 @@ impl Database {
             let set = |name, is_on| connection.pragma_update(None, name, is_on).map_err(failed(&path, WRITING));
             set("foreign_keys", are_usual).and_then(|()| set("secure_delete", !are_usual))
         };
-        // SQLite would search every event for each deleted row. Deleted text must not stay readable in the file.
+        // With foreign keys, SQLite would search every event for each deleted row. Secure deletion overwrites deleted
+        // text in the file.
         pragmas(&self.connection, false)?;
         let purged = self.transact_synced(|tx, _| {
             let credential_is_live = by.credential_id().map_or(Ok(true), |id| is_live(tx, id))?;
@@ -126,7 +128,7 @@ fn look_up(
             let mut statement = tx.prepare_cached(&sql)?;
             let mut rows = statement.query([&series.name])?;
             while let Some(row) = rows.next()? {
-                // One that cannot be read does not keep others from being asked.
+                // A question that cannot be read must not keep other questions from being asked.
                 let Ok(StoredRow { record, waiters, .. }) = StoredRow::read(row, requests, 0) else { continue };
                 found.candidates.push(Candidate { record, is_waited_for: is_any_alive(locks, &waiters) });
             }
@@ -137,7 +139,7 @@ fn look_up(
     Ok(found)
 }
 
-/// Writes a step and its event. Returns the number of the question.
+/// Writes a step and its event. Returns the number of its question.
 fn write(
     tx: &Transaction<'_>,
     found: &Found,
@@ -170,7 +172,7 @@ fn write(
     Ok(n)
 }
 
-/// Ends a question that only a later version can read: its deadline is that of the store.
+/// Ends a question that this version cannot read. Its deadline is a column, so it is known.
 fn expire_unreadable(tx: &Transaction<'_>, n: i64, now: u64) -> Result<(), Fault> {
     let ending = Ending::timed_out(now);
     let state = ending.state().name();
@@ -195,7 +197,7 @@ fn insert(tx: &Transaction<'_>, record: &Record, command: &Command, process: &st
         _ => None,
     };
     tx.prepare_cached(
-        // Every question has an event: behind the last number is a place that none had, though some were purged.
+        // Every question has an event. So this number was never used before, even if questions were purged.
         "INSERT INTO question (n, id, key, request, agent, agent_words, words, audience, background, credential, series, conversation,
          state, asked_ms, expires_ms, asker) VALUES (1 + max((SELECT coalesce(max(n), 0) FROM question),
          coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)),
@@ -267,14 +269,14 @@ fn drafts_of(tx: &Transaction<'_>, n: i64, by: &Principal) -> Result<Vec<SavedDr
     Ok(SavedDraft::read(&draft_texts(tx, "draft", n, by)?))
 }
 
-/// A column of a person's drafts at a question.
+/// Returns a column of a person's drafts for a question.
 pub(super) fn draft_texts(tx: &Transaction<'_>, column: &str, n: i64, by: &Principal) -> rusqlite::Result<Vec<String>> {
     let sql = format!("SELECT {column} FROM draft WHERE question = ?1 AND person = ?2");
     let mut statement = tx.prepare_cached(&sql)?;
     statement.query_map(params![n, person(by)], |row| row.get(0))?.collect()
 }
 
-/// A new id of a question.
+/// Returns a new random id for a question.
 pub(super) fn new_id() -> Result<QuestionId, StoreError> {
     let failed = |error: std::io::Error| StoreError::unavailable("cannot name a question", error);
     let id = askuser_sys::random::id().map_err(failed)?;

@@ -10,7 +10,7 @@ use askuser::store::{
 use rusqlite::{Transaction, params};
 
 impl Database {
-    /// A counter that grows with each revocation.
+    /// Returns the number of revoked credentials. It grows with each revocation.
     pub(super) fn revocations(&mut self) -> Result<u64, StoreError> {
         self.read(|tx, _| {
             let sql = "SELECT count(*) FROM register WHERE is_revoked";

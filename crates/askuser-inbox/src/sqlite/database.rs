@@ -1,4 +1,4 @@
-//! The file: opened, read, written and locked. Only the store's thread has it.
+//! The file of a store: opening, reading, writing and locking it. Only the store's thread uses it.
 
 use super::Clock;
 use super::fault::{Fault, WRITING, failed};
@@ -15,18 +15,20 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// SQLite's words for it: every transaction is on the disk when it is done; it gets there in its order, later; it may get lost.
+/// SQLite's values of `synchronous`. With FULL, a transaction is on disk when it is done. With NORMAL, it gets there
+/// later, in order. With OFF, it may be lost.
 const FULL: i32 = 2;
 const NORMAL: i32 = 1;
 const OFF: i32 = 0;
-/// The number of attempts while another process writes, and the pause between them.
+/// The number of attempts while another process writes, and the approximate pause between them.
 pub(super) const TRIES: i32 = 2_000;
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
 /// The pause before another attempt to end expired questions.
 const OVERDUE: Duration = Duration::from_millis(100);
-/// The longest time that a purge waits for readers in other processes before it reports that text remains.
+/// The maximum time that a purge waits for readers in other processes. After that it reports that text remains in the
+/// file.
 const READERS: Duration = Duration::from_secs(2);
-/// The number of waiters checked for death when a store is opened.
+/// The maximum number of waiters that are checked when a store is opened.
 const MOST_LOOKED_AT: u32 = 100;
 
 pub(super) struct Database {
@@ -34,36 +36,36 @@ pub(super) struct Database {
     pub(super) connection: Connection,
     clock: Clock,
     bell: Bell,
-    /// The folder of the processes' locks, and this process's lock, created on demand.
+    /// The folder of the processes' locks. `lock` is the lock of this process, which is created on demand.
     pub(super) locks: PathBuf,
     lock: Option<ProcessLock>,
     pub(super) requests: Requests,
-    /// The waiters of this process by question.
+    /// The waiters of this process by the number of their question.
     pub(super) waiting: HashMap<i64, Vec<Waiter>>,
-    /// The lists that this process shows.
+    /// The ids of the lists that this process shows.
     pub(super) lists: HashSet<String>,
-    /// The identity of the file when it was opened.
+    /// The identity of the file when it was opened; `None` if the system has no such identities.
     file: Option<FileId>,
-    /// The id of the credential that authenticated the current call.
+    /// The id of the credential that authenticated the current call; `None` for a call without a credential.
     pub(super) credential: Option<String>,
-    /// Reading has failed since this was asked for last.
+    /// Whether a read has failed since this field was last reset.
     pub(super) has_read_failed: bool,
-    /// Something was written since this was asked for last.
+    /// Whether a write has happened since this field was last reset.
     pub(super) has_written: bool,
-    /// The `synchronous` mode for writes that must survive.
+    /// The `synchronous` mode of writes that must survive a crash of the machine.
     synced: i32,
 }
 
-/// The purpose of a transaction.
+/// The kind of a transaction: it reads, or it writes with a `synchronous` mode.
 #[derive(Clone, Copy)]
 enum Mode {
     Read,
-    /// With how SQLite syncs it.
+    /// A write with this `synchronous` mode.
     Write(i32),
 }
 
 impl Mode {
-    /// In words, where it fails.
+    /// Returns the operation for error messages.
     fn doing(self) -> &'static str {
         match self {
             Mode::Read => "cannot read",
@@ -72,11 +74,11 @@ impl Mode {
     }
 }
 
-/// The work inside a transaction.
+/// Work that runs inside a transaction.
 pub(super) trait Work<T>: FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault> {}
 impl<T, F: FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>> Work<T> for F {}
 
-/// The identity of a file: device and inode. It distinguishes a file from another one of the same name.
+/// The identity of a file: its device and inode. It distinguishes a file from another file of the same name.
 pub(super) type FileId = (u64, u64);
 
 #[cfg(unix)]
@@ -91,13 +93,13 @@ fn file_id(_: &Path) -> Option<FileId> {
 }
 
 impl Database {
-    /// With the real clock and synced, but in tests.
+    /// Opens the file of a store. Only tests use another clock than the system's, or writes without sync.
     pub(super) fn open(path: &Path, clock: Clock, is_synced: bool) -> Result<Database, StoreError> {
         process_lock::private_file(path)?;
         let failed = failed(path, "cannot open");
         let mut connection = Connection::open(path).map_err(&failed)?;
         connection.busy_handler(Some(try_again)).map_err(&failed)?;
-        // SQLite does not wait if two processes create a file at once, so this retries.
+        // SQLite does not wait if two processes create a file at the same time, so this loop retries.
         let mut times = 0;
         loop {
             match connection.pragma_update(None, "journal_mode", "wal") {
@@ -108,14 +110,14 @@ impl Database {
             }
         }
         connection.pragma_update(None, "foreign_keys", true).map_err(&failed)?;
-        // On macOS a plain fsync leaves what it writes in the drive's own memory.
+        // On macOS, a plain fsync leaves the data in the cache of the drive.
         #[cfg(target_vendor = "apple")]
         connection.pragma_update(None, "fullfsync", true).map_err(&failed)?;
-        // Otherwise SQLite plans a statement again whenever another value is bound.
+        // Without this option, SQLite plans a statement again for each new value.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         schema::prepare(&mut connection, path)?;
-        // Links are followed once: what changes is the file itself.
+        // Links are resolved once, because changes are reported for the file itself.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut database = Database {
             connection,
@@ -133,7 +135,7 @@ impl Database {
             synced: if is_synced { FULL } else { OFF },
             path,
         };
-        // A store that cannot be written can still be read.
+        // The error is ignored, because a read-only store can still be read.
         let _ = database.note_deaths();
         process_lock::forget_dead(&database.locks);
         Ok(database)
@@ -155,7 +157,7 @@ impl Database {
         (self.clock)()
     }
 
-    /// Reads: all of it as it was at one moment.
+    /// Reads in one transaction, so that all rows are of the same moment. Checks the credential of the call first.
     pub(super) fn read<T>(&mut self, read: impl Work<T>) -> Result<T, StoreError> {
         let credential = self.credential.clone();
         let result = self.transact(Mode::Read, |tx, requests| {
@@ -166,7 +168,8 @@ impl Database {
         result
     }
 
-    /// Writes, synced: it is on the disk when this returns. [`step`](askuser::store::step) checks the credential.
+    /// Writes in one transaction that is on disk when this returns. [`step`](askuser::store::step) checks the
+    /// credential.
     pub(super) fn transact_synced<T>(&mut self, work: impl Work<T>) -> Result<T, StoreError> {
         self.transact(Mode::Write(self.synced), work)
     }
@@ -175,7 +178,7 @@ impl Database {
         self.transact(Mode::Write(self.synced.min(NORMAL)), work)
     }
 
-    /// Writes what may be lost with the machine.
+    /// Writes data that may be lost in a crash of the machine. Checks the credential of the call first.
     pub(super) fn write_unsynced<T>(&mut self, write: impl Work<T>) -> Result<T, StoreError> {
         let credential = self.credential.clone();
         self.transact_unsynced(|tx, requests| {
@@ -184,9 +187,9 @@ impl Database {
         })
     }
 
-    /// Does something in one transaction. Questions past their deadline are ended first.
+    /// Runs work in one transaction. Ends the questions past their deadline first.
     fn transact<T>(&mut self, mode: Mode, work: impl Work<T>) -> Result<T, StoreError> {
-        // Writes to a file that was removed or replaced are lost with it.
+        // A write to a file that was removed or replaced would be lost.
         if self.file != file_id(&self.path) {
             return Err(unusable(&self.path, "it was removed or replaced meanwhile; start again"));
         }
@@ -194,7 +197,7 @@ impl Database {
         let mut tx = begin(&mut self.connection, &self.path, mode)?;
         if is_due(&tx, now).map_err(failed(&self.path, mode.doing()))? {
             drop(tx);
-            // If that cannot be written, a later call does it.
+            // If the endings cannot be written, a later call writes them.
             let _ = self.expire(now);
             tx = begin(&mut self.connection, &self.path, mode)?;
         }
@@ -205,7 +208,7 @@ impl Database {
         result.map_err(|fault| fault.of(&self.path, mode.doing()))
     }
 
-    /// Writes, synced, without looking for deadlines first.
+    /// Writes in one synced transaction without looking for deadlines first.
     pub(super) fn write_at_once<T>(&mut self, work: impl Work<T>) -> Result<T, StoreError> {
         let mode = Mode::Write(self.synced);
         let tx = begin(&mut self.connection, &self.path, mode)?;
@@ -214,7 +217,10 @@ impl Database {
         result.map_err(|fault| fault.of(&self.path, mode.doing()))
     }
 
-    /// Rewrites the file and empties its log: rows that were changed or removed earlier have left text in both.
+    /// Rewrites the file and empties its log, because changed and deleted rows have left text in both.
+    ///
+    /// # Errors
+    /// If another process prevents that. Text may then remain.
     pub(super) fn rewrite(&mut self) -> Result<(), StoreError> {
         let path = self.path().to_owned();
         let what = format!("text of removed questions may still be in {} or its -wal", path.display());
@@ -232,7 +238,7 @@ impl Database {
         Ok(())
     }
 
-    /// Other processes and the watchers of this one hear that something may have changed.
+    /// Notifies other processes, and the watchers of this process, of a possible change.
     fn has_written(&mut self) {
         self.bell.ring();
         self.has_written = true;
@@ -245,14 +251,14 @@ impl Database {
         Ok(self.lock.as_ref().map(|lock| lock.name().to_owned()).unwrap_or_default())
     }
 
-    /// Releases the lock of this process once it neither waits nor shows a list.
+    /// Releases the lock of this process if the process neither waits nor shows a list.
     pub(super) fn unlock(&mut self) {
         if self.waiting.is_empty() && self.lists.is_empty() {
             self.lock = None;
         }
     }
 
-    /// A row as others see it: whether one of its waiters still lives.
+    /// Returns the question of a row. Its asker waits if one of its waiters is alive.
     pub(super) fn seen(&self, row: StoredRow) -> StoredQuestion {
         let mut question = row.record.question;
         if question.ending.is_none() && !row.waiters.is_empty() {
@@ -265,8 +271,8 @@ impl Database {
         question
     }
 
-    /// The time until the next deadline; `None` without one. An expired question could not be written, so it waits for
-    /// the next attempt.
+    /// Returns the time until the next deadline; `None` if there is none. If a deadline has passed, its ending could
+    /// not be written, and the time is that until the next attempt.
     pub(super) fn next_due(&mut self) -> Option<Duration> {
         let due = self.due().ok().flatten()?;
         let now = self.now();
@@ -281,7 +287,7 @@ impl Database {
         })
     }
 
-    /// Writes down which waiters have died; some of them, if there are many.
+    /// Records which waiters and lists belong to dead processes. Checks only some of the waiters if there are many.
     fn note_deaths(&mut self) -> Result<(), StoreError> {
         let now = self.now();
         let locks = self.locks.clone();
@@ -327,7 +333,8 @@ pub(super) fn find(
         (QuestionRef::Id(id), _) => ("id = ?1", id.to_string()),
         (QuestionRef::Key(key), Scope::OfCredential(credential)) => ("key = ?1", key_of(key, Some(credential))),
         (QuestionRef::Key(key), Scope::Of(_)) => ("key = ?1", key_of(key, None)),
-        // A person has no credential that asks: the key of this process, or the only one of that name.
+        // A person has no credential that asks. The key without a credential comes first, then the only key of that
+        // name.
         (QuestionRef::Key(key), _) => (ANY_KEY, key_of(key, None)),
     };
     tx.prepare_cached(&format!("{SELECT} WHERE {condition}"))?
@@ -336,12 +343,12 @@ pub(super) fn find(
         .unwrap_or_else(|| Err(StoreError::NotFound(which.to_string()).into()))
 }
 
-/// A key, with or without a credential after it, where no two have it.
+/// The condition that selects a key without a credential, or the key with a credential if only one exists.
 const ANY_KEY: &str = "key = ?1 OR key IN (
      SELECT min(key) FROM question WHERE key > rtrim(?1, ']') || ',' AND key < rtrim(?1, ']') || '-' HAVING count(*) = 1)
      ORDER BY length(key) LIMIT 1";
 
-/// The unique key of a question. Each credential has its own keys.
+/// Returns the unique key of a question. Each credential has separate keys.
 pub(super) fn key_of(key: &RequestKey, credential: Option<&str>) -> String {
     let mut text = key.to_string();
     if let Some(credential) = credential {
@@ -351,10 +358,11 @@ pub(super) fn key_of(key: &RequestKey, credential: Option<&str>) -> String {
     text
 }
 
-/// Waits a little for another process to finish writing. SQLite's own handler waits ever longer, up to 100 ms, so that of many
-/// writers some come late again and again.
+/// Waits a little for another process to finish writing. Returns `false` after too many times.
+///
+/// SQLite's own handler waits longer each time, up to 100 ms. With many writers, some would be late again and again.
 pub(super) fn try_again(times: i32) -> bool {
-    // Not all at the same moment.
+    // The pause differs between processes, so that they do not retry at the same moment.
     let jitter = times.unsigned_abs().wrapping_mul(7).wrapping_add(std::process::id()) % 5;
     std::thread::sleep(if times < 10 {
         Duration::from_millis(1)
@@ -364,14 +372,14 @@ pub(super) fn try_again(times: i32) -> bool {
     times < TRIES
 }
 
-/// Begins a transaction. It sets its write mode each time, independent of the previous one.
+/// Begins a transaction. Sets the `synchronous` mode of a write each time, because the previous one may differ.
 fn begin<'a>(connection: &'a mut Connection, path: &Path, mode: Mode) -> Result<Transaction<'a>, StoreError> {
     let failed = failed(path, mode.doing());
     let behavior = match mode {
         Mode::Read => TransactionBehavior::Deferred,
         Mode::Write(synchronous) => {
             connection.pragma_update(None, "synchronous", synchronous).map_err(&failed)?;
-            // Rows that are read in order to write must not change in between.
+            // The write lock is taken at the beginning. So rows do not change between reading and writing them.
             TransactionBehavior::Immediate
         }
     };
@@ -387,19 +395,22 @@ fn unusable(path: &Path, why: &str) -> StoreError {
     StoreError::damaged(format!("cannot use {}", path.display()), why.to_owned())
 }
 
-/// Does work in a transaction, and commits it.
+/// Runs work in a transaction and commits the transaction.
 fn commit<T>(tx: Transaction<'_>, work: impl Work<T>, requests: &mut Requests) -> Result<T, Fault> {
     let value = work(&tx, requests)?;
     tx.commit()?;
     Ok(value)
 }
 
-/// Refuses the credential of this id if it was revoked.
+/// Checks the credential of this id.
+///
+/// # Errors
+/// If the credential was revoked.
 fn check_credential(tx: &Transaction<'_>, id: Option<&str>) -> Result<(), Fault> {
     if id.map_or(Ok(true), |id| is_live(tx, id))? { Ok(()) } else { Err(StoreError::revoked().into()) }
 }
 
-/// Returns whether the credential of this id exists and is not revoked.
+/// Returns whether the credential with this id exists and is not revoked.
 pub(super) fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM register WHERE kind = 'credential' AND id = ?1 AND NOT is_revoked)";
     tx.prepare_cached(sql)?.query_row([id], |row| row.get(0))

@@ -12,7 +12,7 @@ fn request(call: &str, purpose: Purpose) -> Request {
     Request::new(RequestKey::new("session", call).for_purpose(purpose), set)
 }
 
-/// The write mode of the last transaction.
+/// Returns the `synchronous` mode of the last write.
 fn synchronous(database: &Database) -> i32 {
     database.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
 }

@@ -1,14 +1,14 @@
-//! SQLite's errors in words that name the remedy.
+//! Errors of SQLite, with messages that name the remedy.
 
 use super::database::{PAUSE, TRIES};
 use askuser::store::StoreError;
 use rusqlite::ErrorCode;
 use std::path::Path;
 
-/// The operation name of a write.
+/// The operation of a write in error messages.
 pub(super) const WRITING: &str = "cannot write";
 
-/// The source of an error: this crate, or SQLite.
+/// An error of this crate or of SQLite.
 pub(super) enum Fault {
     Ours(StoreError),
     Sqlite(rusqlite::Error),
@@ -35,7 +35,7 @@ impl Fault {
     }
 }
 
-/// An error of SQLite in words that say what to do.
+/// Returns a function that converts errors of SQLite. The messages name the operation, the file and the remedy.
 pub(super) fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     move |error| explain(error, format!("{doing} {}", path.display()), doing == WRITING)
 }
@@ -43,7 +43,7 @@ pub(super) fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Erro
 fn explain(error: rusqlite::Error, what: String, is_writing: bool) -> StoreError {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
     match error.sqlite_error_code() {
-        // To try again is of no use.
+        // A retry cannot help, because the data has another type.
         None if matches!(
             error,
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
@@ -62,7 +62,7 @@ fn explain(error: rusqlite::Error, what: String, is_writing: bool) -> StoreError
             StoreError::unavailable(&what, format!("another process has kept it locked for {patience} s"))
         }
         Some(ErrorCode::ReadOnly) => StoreError::unavailable(&what, "it is read-only"),
-        // It may have reached the disk or not.
+        // The write may have reached the disk.
         Some(ErrorCode::SystemIoFailure) if is_writing => StoreError::unknown(&what, error),
         _ => StoreError::unavailable(&what, error),
     }

@@ -1,9 +1,9 @@
-//! A filter as SQL.
+//! Filters as SQL conditions.
 
 use askuser::store::{Filter, ListSection, Principal, Scope};
 use rusqlite::Statement;
 
-/// The conditions of a part of a list that this principal sees; their values are [`bind`]'s.
+/// Returns the conditions for the section `part` of a list that this principal sees. [`bind`] binds their values.
 pub(super) fn conditions(by: &Principal, part: ListSection, filter: &Filter) -> String {
     let mut conditions = vec![match (by.scope(), part) {
         (Scope::Everything | Scope::Person(_), ListSection::All) | (Scope::Everything, _) => "1",
@@ -46,7 +46,7 @@ pub(super) fn conditions(by: &Principal, part: ListSection, filter: &Filter) -> 
     conditions.join(" AND ")
 }
 
-/// The order of a list.
+/// Returns the order of a list as SQL.
 pub(super) fn order(filter: &Filter) -> &'static str {
     match (filter.is_history(), filter.latest_first) {
         (false, false) => "n",
@@ -56,12 +56,12 @@ pub(super) fn order(filter: &Filter) -> &'static str {
     }
 }
 
-/// As SQLite counts, which is no further than this.
+/// Converts a number to SQLite's integer type. Larger numbers become `i64::MAX`.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Parameters are numbered separately, because some are unused.
+/// Binds the values of a filter's parameters. Parameters have fixed numbers, because a statement may leave some unused.
 pub(super) fn bind(
     statement: &mut Statement<'_>,
     by: &Principal,

@@ -1,4 +1,4 @@
-//! The store in one file: SQLite, built in.
+//! The store in one SQLite file. SQLite is compiled in.
 //!
 //! One thread owns the connection ([`thread`]). Callers send it work and await the reply without blocking. Writes that
 //! must survive (questions, endings, claims) are synced before a call completes. Conveniences (waiters, deliveries,
@@ -31,11 +31,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time, in milliseconds since 1970.
+/// A clock that returns the time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Questions in a file. Any number of processes of one machine may use it at once, each through a
-/// [`Handle`](askuser::store::Handle) that says who acts.
+/// A store of questions in a file. Any number of processes of one machine may share the file, each through a
+/// [`Handle`](askuser::store::Handle) with its principal.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -73,24 +73,25 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The thread does what it was told before, and ends.
+        // The thread completes the queued calls and ends.
         let _ = self.thread.send(Message::Close);
     }
 }
 
 impl SqliteStore {
-    /// Opens a store, or makes it, readable by this user alone.
+    /// Opens a store that only this user can access. Creates the file if needed.
     ///
     /// # Errors
-    /// Where the file cannot be used: not ours, damaged, newer than this program, or another user can write it.
+    /// If the file belongs to another user, is damaged, is newer than this program, or is accessible to other users.
     pub fn open(path: &Path) -> Result<SqliteStore, StoreError> {
         SqliteStore::open_for_test(path, Arc::new(now_ms), true)
     }
 
-    /// Telling the time by another clock, and writing without syncing where anything may be lost with the machine. For tests.
+    /// Opens a store for a test, with another clock. If `is_synced` is `false`, writes may be lost in a crash of the
+    /// machine.
     ///
     /// # Errors
-    /// As for [`SqliteStore::open`].
+    /// Returns the errors of [`SqliteStore::open`].
     pub fn open_for_test(path: &Path, clock: Clock, is_synced: bool) -> Result<SqliteStore, StoreError> {
         SqliteStore::start(Database::open(path, clock, is_synced)?)
     }
@@ -104,24 +105,24 @@ impl SqliteStore {
         Ok(SqliteStore(Arc::new(Inner { path, thread })))
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// The problems found by SQLite's own check; empty if there are none.
+    /// Returns the problems that SQLite's own check finds. A consistent store has none.
     pub fn integrity(&self) -> Call<Vec<String>> {
         self.call(|database| database.integrity())
     }
 
-    /// Writes a consistent copy to a new file that only this user can read. Other processes may write meanwhile. Returns the number
-    /// of its questions.
+    /// Writes a consistent copy to a new file that only this user can read. Other processes may write meanwhile.
+    /// Returns the number of questions in the copy.
     pub fn backup(&self, to: &Path) -> Call<u64> {
         let to = to.to_owned();
         self.call(move |database| database.backup(&to))
     }
 
-    /// Has the thread do something: it is on its way when this returns.
+    /// Sends work to the thread before it returns. The work runs even if the returned future is dropped.
     fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
@@ -133,7 +134,7 @@ impl SqliteStore {
         })
     }
 
-    /// The same for a principal, if its credential is still valid.
+    /// Sends work for a principal to the thread. The work fails if the principal's credential was revoked.
     fn call_by<T: Send + 'static>(
         &self,
         by: &Principal,
@@ -159,7 +160,7 @@ impl SqliteStore {
         })
     }
 
-    /// Says that a waiter of this process has left, once it is dropped.
+    /// Returns a guard. Dropping the guard records that a waiter of this process has left.
     fn attachment(&self, waiter: Option<Waiter>) -> Attachment {
         let store = self.clone();
         Attachment::new(move |how| {
@@ -172,7 +173,7 @@ impl SqliteStore {
     }
 }
 
-/// Calls that the thread carries out as they are.
+/// Implements calls that the thread runs without changes.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
@@ -207,7 +208,7 @@ impl Store for SqliteStore {
         purge(before_ms: u64) -> Purged;
     }
 
-    // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
+    // The thread creates the attachment, so that a caller that has left meanwhile is recorded as gone.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
         let command = Command::Attach { id: id.clone() };

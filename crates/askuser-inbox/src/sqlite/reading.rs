@@ -11,9 +11,9 @@ use askuser::store::{
 use askuser_sys::random;
 use rusqlite::{OptionalExtension, params};
 
-/// The number of questions listed for an ambiguous abbreviation.
+/// The maximum number of questions listed for an ambiguous abbreviation.
 const CANDIDATES: u32 = 6;
-/// The last number that was given, though what it was given to may be purged.
+/// The query for the number of the last event, which may be purged.
 const LAST_EVENT: &str = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)";
 
 impl Database {
@@ -58,7 +58,7 @@ impl Database {
                 let sql = format!("{SELECT} WHERE {} ORDER BY {order} LIMIT ?6", conditions(by, part, &filter));
                 let mut statement = tx.prepare_cached(&sql)?;
                 bind(&mut statement, by, part, &filter)?;
-                // One more than wanted tells whether there is another page.
+                // One row more than requested shows whether there is another page.
                 statement.raw_bind_parameter(6, filter.limit.map_or(-1, |limit| i64::from(limit - read) + 1))?;
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()? {
@@ -68,7 +68,7 @@ impl Database {
                     read += 1;
                     let place = filter.place(part, row.get::<_, i64>(0)?.unsigned_abs(), row.get(6)?);
                     last = Some(place);
-                    // A question of a later version that cannot be rebuilt here must not hide the others.
+                    // A question that cannot be read, for example one of a later version, must not hide the others.
                     if let Ok(mut row) = StoredRow::read(row, requests, now) {
                         if by.is_asked(&row.record.question.request) {
                             row.record.question.unsent = UnsentWords::read(&draft_texts(tx, "unsent", row.n, by)?);
@@ -103,7 +103,7 @@ impl Database {
         self.events(after, limit)
     }
 
-    /// One transaction writes at a time, so that numbers become visible in their order.
+    /// Reads events. Only one transaction writes at a time, so numbers become visible in their order.
     pub(super) fn events(&mut self, after: u64, limit: u32) -> Result<Events, StoreError> {
         self.read(|tx, _| {
             let last: u64 = tx.prepare_cached(LAST_EVENT)?.query_row([], |row| row.get(0))?;
@@ -118,7 +118,7 @@ impl Database {
             while events.len() < limit as usize
                 && let Some(row) = rows.next()?
             {
-                // Every number was given once: one that is missing was purged. What is behind is for another stretch.
+                // Numbers have no gaps, so a missing number was purged. The events after it belong to the next call.
                 let is_next = row.get::<_, u64>(0)? == at.saturating_add(1);
                 if at == after {
                     gap = !is_next;
@@ -126,7 +126,7 @@ impl Database {
                     break;
                 }
                 at = row.get(0)?;
-                // An unreadable event must not hide those after it.
+                // An event that cannot be read must not hide later events.
                 let id = QuestionId::parse(row.get_ref(1)?.as_str().unwrap_or_default());
                 let state = State::named(row.get_ref(2)?.as_str().unwrap_or_default());
                 if let (Some(id), Some(state), Ok(at_ms)) = (id, state, row.get(3)) {
@@ -153,7 +153,7 @@ impl Database {
         Ok(name)
     }
 
-    /// Says that this process does not show a list any more.
+    /// Records that this process no longer shows a list.
     pub(super) fn hide_list(&mut self, name: &str) -> Result<(), StoreError> {
         self.write_unsynced(|tx, _| {
             tx.execute("DELETE FROM shown_list WHERE id = ?1", [name])?;
@@ -169,7 +169,7 @@ impl Database {
         Ok(is_any_alive(&self.locks, &processes))
     }
 
-    /// The processes that show a list, as far as they have reported it.
+    /// Returns the names of the processes that show a list, as the store's file has them. They may have died.
     pub(super) fn shown_lists(&mut self) -> Result<Vec<String>, StoreError> {
         self.read(|tx, _| {
             let mut statement = tx.prepare_cached("SELECT DISTINCT process FROM shown_list")?;

@@ -1,15 +1,15 @@
-//! A row of the table of questions.
+//! Rows of the table of questions.
 
 use super::fault::{Fault, unreadable};
 use askuser::store::{AskerPresence, Attempt, Cursor, Ending, QuestionId, Record, Requests, StoredQuestion};
 use rusqlite::Row;
 
-/// The columns of a row, which are read by their place.
+/// The query that reads questions. [`StoredRow::read`] uses the positions of its columns.
 pub(super) const SELECT: &str = "SELECT n, id, request, asked_ms, expires_ms, ending, ended_ms, \
      attempt, delivered_ms, asker, left_ms, asker_died, conversation, claim, revision, \
      (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n), state, sent_ms FROM question";
 
-/// A row, with the processes that wait as far as it names them.
+/// A stored question, with the names of the processes that wait for it.
 pub(super) struct StoredRow {
     pub(super) n: i64,
     pub(super) waiters: Vec<String>,
@@ -17,7 +17,7 @@ pub(super) struct StoredRow {
 }
 
 impl StoredRow {
-    /// Reads a row; whether a process waits is not known yet.
+    /// Converts a row that was read at this time. It does not check whether the waiting processes are alive.
     pub(super) fn read(row: &Row<'_>, requests: &mut Requests, now_ms: u64) -> Result<StoredRow, Fault> {
         let id = row.get_ref(1)?.as_str().ok().and_then(QuestionId::parse).ok_or_else(|| unreadable("its id"))?;
         let request = requests.read(&id, row.get_ref(2)?.as_str().map_err(unreadable)?)?;

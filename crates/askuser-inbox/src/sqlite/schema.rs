@@ -1,23 +1,26 @@
-//! The tables.
+//! The tables of a store in SQLite, and their version.
 
 use askuser::store::StoreError;
 use rusqlite::Connection;
 use std::path::Path;
 
-/// Marks a file as ours: "aSKu".
+/// The application id "aSKu", which marks a file as a store of askuser.
 const APPLICATION_ID: i32 = 0x61_53_4b_75;
 
-/// The version of the tables.
+/// The version of the tables that this program uses.
 pub(crate) const VERSION: i32 = 8;
 
 const TABLES: &str = include_str!("schema.sql");
 
-/// The version of a file that is open: another process may have changed it.
+/// Returns the version of an open file, because another process may have changed it.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))
 }
 
-/// Makes the tables of a new file. Refuses a file that is not ours, and one of another version.
+/// Creates the tables of a new file.
+///
+/// # Errors
+/// If the file belongs to another program or has another version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let shown = path.display();
     let failed = super::fault::failed(path, "cannot prepare");
@@ -25,11 +28,11 @@ pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     let state = |connection: &Connection| {
         Ok::<_, rusqlite::Error>((pragma(connection, "application_id")?, pragma(connection, "user_version")?))
     };
-    // Reading first keeps what is current from being locked.
+    // A read first avoids a lock on a file with the current tables.
     if state(connection).map_err(&failed)? == (APPLICATION_ID, VERSION) {
         return Ok(());
     }
-    // No other process may be making the tables meanwhile.
+    // The write lock keeps other processes from creating the tables at the same time.
     let tx = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(&failed)?;
     let (application, version) = state(&tx).map_err(&failed)?;
     let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(&failed)?;

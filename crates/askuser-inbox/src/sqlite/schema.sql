@@ -25,21 +25,21 @@ CREATE TABLE question (
     left_ms      INTEGER,                    -- when the last waiter left
     asker_died   INTEGER NOT NULL DEFAULT 0
 );
--- To count what waits for a person, or to look whose asker has died, reads the index alone.
+-- This index suffices to count a person's pending questions, and to find dead askers.
 CREATE INDEX question_waiting ON question (n, audience, background, asker) WHERE state = 'pending';
 CREATE INDEX question_for_some ON question (n) WHERE state = 'pending' AND audience IS NOT NULL;
 CREATE INDEX question_expiring ON question (expires_ms) WHERE state = 'pending' AND expires_ms IS NOT NULL;
 CREATE INDEX question_ended ON question (ended_ms, n) WHERE state <> 'pending';
 CREATE INDEX question_series ON question (series) WHERE series IS NOT NULL;
 CREATE INDEX question_credential ON question (credential, n) WHERE credential IS NOT NULL;
--- AUTOINCREMENT: a sequence number is never given twice.
+-- AUTOINCREMENT ensures that no sequence number is used twice.
 CREATE TABLE event (
     seq      INTEGER PRIMARY KEY AUTOINCREMENT,
     question INTEGER NOT NULL REFERENCES question (n),
     state    TEXT NOT NULL,
     at_ms    INTEGER NOT NULL
 );
--- Who waits besides the process that asked.
+-- The waiters of a question other than the process that asked it.
 CREATE TABLE waiter (
     question INTEGER NOT NULL REFERENCES question (n),
     id       TEXT NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE shown_list (
     id      TEXT PRIMARY KEY,
     process TEXT NOT NULL
 ) WITHOUT ROWID;
--- A person has a draft for each opening of a question at a surface (its writer).
+-- A person has one draft for each time that a surface opened the question. The opening is the draft's writer.
 CREATE TABLE draft (
     question INTEGER NOT NULL REFERENCES question (n),
     person   TEXT NOT NULL,
@@ -66,7 +66,7 @@ CREATE TABLE notifier_failure (
     what  TEXT NOT NULL,
     why   TEXT NOT NULL
 );
--- People, credentials, devices that are about to come in, and the count of what was not accepted.
+-- People, credentials, unfinished pairings of devices, and the count of rejected credentials.
 CREATE TABLE register (
     n          INTEGER PRIMARY KEY,
     kind       TEXT NOT NULL,

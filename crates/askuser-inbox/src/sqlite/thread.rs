@@ -1,7 +1,8 @@
-//! The thread that owns a store's connection: it does what callers send, and tells watchers what has happened.
+//! The thread that owns a store's connection. It runs the callers' work and notifies watchers.
 //!
-//! Without watchers it sleeps until the next call. With watchers it looks after every change of the file, at each
-//! deadline, and once a minute. A notification of a change may be lost, and a question must not be.
+//! Without watchers, the thread sleeps until the next call. With watchers, it looks after every change of the file, at
+//! each deadline, and once a minute. The polling is needed because a notification of a change may be lost, but an event
+//! must not be.
 
 use super::database::Database;
 use crate::changes::{FileWatcher, SETTLE};
@@ -13,39 +14,39 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// The longest pause between two looks while there are watchers.
+/// The longest pause between two looks for events while there are watchers.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// The same without file notifications, and the pause after a failed read of the store.
+/// The pause between two looks if the system reports no file changes. It is also the pause after a failed read.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
-/// The time that the thread stays awake after a call.
+/// The time for which the thread stays awake after a call.
 const AWAKE: Duration = Duration::from_micros(150);
-/// The maximum number of events per read.
+/// The maximum number of events that one read returns.
 const BATCH: u32 = 1000;
 
-/// A message to the thread.
+/// A message to the thread of a store.
 pub(super) enum Message {
-    /// Do this.
+    /// Work to run with the database.
     Call(Box<dyn FnOnce(&mut Database) + Send>),
-    /// Tell this principal what happens.
+    /// A request to watch events as this principal.
     Watch { by: Principal, what: Watched, reply: oneshot::Sender<Result<Watch, StoreError>> },
-    /// Say when credentials may have been revoked.
+    /// A request to watch for revocations of credentials.
     WatchRevocations { reply: oneshot::Sender<Result<Watch, StoreError>> },
-    /// The file may have changed.
+    /// A notification that the file may have changed.
     Changed,
-    /// No caller is left.
+    /// The last handle of the store was dropped.
     Close,
 }
 
 pub(super) struct Thread {
     database: Database,
     messages: Receiver<Message>,
-    /// For the watcher of the file.
+    /// The sender for the callback of the file watcher.
     sender: Sender<Message>,
     feed: Feed,
     file_watcher: Option<FileWatcher>,
-    /// Since when the store could not be read: watchers are told once it can, and not at once.
+    /// The time since which the store cannot be read; `None` if it can. Watchers are notified when it can be read again.
     behind: Option<Instant>,
-    /// The times of further looks after a notification, in case the change was not visible yet.
+    /// The times of further looks after a notification, because the change may not be visible yet.
     settle: [Instant; SETTLE.len()],
 }
 
@@ -112,7 +113,8 @@ impl Thread {
         }
     }
 
-    /// The message that follows a call at once, as most do: to fall asleep and be woken takes as long as a call without a sync.
+    /// Waits a moment for another message and returns it. Most calls follow another call immediately. Waking a sleeping
+    /// thread takes as long as a call without a sync.
     fn following(&self) -> Option<Message> {
         let called = Instant::now();
         loop {
@@ -120,7 +122,7 @@ impl Thread {
             if message.is_some() || called.elapsed() > AWAKE {
                 return message;
             }
-            // The caller may have been woken on this very core.
+            // The caller may need this very core to run.
             std::thread::yield_now();
         }
     }
@@ -132,7 +134,7 @@ impl Thread {
         }
     }
 
-    /// The time to wait for the next message; `None` without watchers.
+    /// Returns the time to wait for the next message; `None` without watchers, which means any time.
     fn patience(&mut self) -> Option<Duration> {
         if !self.feed.is_watched() {
             return None;
@@ -140,7 +142,7 @@ impl Thread {
         let poll = if self.behind.is_some() || self.file_watcher.is_none() { RETRY_DELAY } else { POLL_INTERVAL };
         let due = self.database.next_due().unwrap_or(poll);
         if take(&mut self.database.has_written) {
-            // A deadline passed at this very moment: the watchers have not heard of it.
+            // A deadline has just passed, and its watchers were not notified yet.
             return Some(Duration::ZERO);
         }
         let now = Instant::now();
@@ -158,7 +160,7 @@ impl Thread {
                 drop(found?);
             }
         }
-        // Existing watchers get earlier events first.
+        // Existing watchers get earlier events before the new watcher starts.
         self.tell();
         self.watch_file();
         let last = if self.feed.is_followed() { None } else { Some(self.database.last_event()?) };
@@ -179,14 +181,14 @@ impl Thread {
         }
     }
 
-    /// Tells watchers what has happened since.
+    /// Sends new events to watchers, unless the last read has just failed.
     fn tell(&mut self) {
         if !self.feed.is_watched() || self.behind.is_some_and(|since| since.elapsed() < RETRY_DELAY) {
             return;
         }
         match self.tell_all() {
             Ok(()) => self.behind = None,
-            // To try again is of no use.
+            // A retry cannot repair a damaged store.
             Err(error @ StoreError::Damaged { .. }) => self.feed.disconnect(&error),
             Err(_) => self.behind = Some(Instant::now()),
         }

@@ -1,4 +1,4 @@
-//! The processes that wait for an answer, as the store's file has them.
+//! The waiters of an answer, as the store's file records them.
 
 use super::database::Database;
 use super::fault::Fault;
@@ -7,7 +7,8 @@ use askuser_sys::random;
 use rusqlite::{Transaction, params};
 use std::collections::hash_map::Entry;
 
-/// A waiter of this process. The row of the question names the first waiter. Any other has a row.
+/// A waiter of this process. The row of a question contains its first waiter. Any other waiter has a separate row and
+/// therefore an `id`.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Waiter {
     pub(super) n: i64,
@@ -15,7 +16,7 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    /// Adds a waiter to a question.
+    /// Adds a further waiter to a question.
     pub(super) fn insert(tx: &Transaction<'_>, n: i64, process: &str) -> Result<Waiter, Fault> {
         let id = random::id().map_err(|error| StoreError::unavailable("cannot name a waiter", error))?;
         tx.prepare_cached("INSERT INTO waiter (question, id, process) VALUES (?1, ?2, ?3)")?
@@ -23,7 +24,7 @@ impl Waiter {
         Ok(Waiter { n, id: Some(id) })
     }
 
-    /// Removes a waiter that has left or died. The question notes when the last one did.
+    /// Removes a waiter that has left or died. If it was the last one, the question records the time.
     pub(super) fn remove(&self, tx: &Transaction<'_>, process: &str, now: u64, has_died: bool) -> Result<(), Fault> {
         match &self.id {
             None => tx
@@ -50,7 +51,7 @@ pub(super) fn forget(tx: &Transaction<'_>, n: i64) -> Result<(), Fault> {
 }
 
 impl Database {
-    /// Removes a waiter of this process.
+    /// Removes a waiter of this process, and records how it left.
     pub(super) fn detach(&mut self, waiter: &Waiter, how: Departure) -> Result<(), StoreError> {
         let Entry::Occupied(mut waiting) = self.waiting.entry(waiter.n) else { return Ok(()) };
         waiting.get_mut().retain(|other| other != waiter);

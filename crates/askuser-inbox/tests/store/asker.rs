@@ -1,4 +1,4 @@
-//! The inbox as an asker, alone and beside another surface.
+//! The inbox as an asker, alone and with another surface.
 
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use askuser::permission::{MayPermit, Verdict};
@@ -16,7 +16,7 @@ fn inbox(place: &Place) -> (Arc<dyn Store>, InboxAsker) {
     (store.clone(), InboxAsker::new(store, "ada"))
 }
 
-/// The one question there is, or will be.
+/// Waits for the only question of the store and returns its id.
 fn only_id(store: &Arc<dyn Store>) -> QuestionId {
     let mut id = None;
     until("there is a question", || {
@@ -31,7 +31,7 @@ fn answer(store: &Arc<dyn Store>, id: &QuestionId, option: usize, by: &str) {
     wait(person(store, by).answer(id, choice(option), &attempt("k"))).unwrap();
 }
 
-/// Begins to ask, and returns once the question is kept.
+/// Polls a call until its question is stored. Returns the id of the question.
 fn begin(asking: &mut Asking<'_>, store: &Arc<dyn Store>) -> QuestionId {
     let mut context = Context::from_waker(Waker::noop());
     until("the question is waited for", || {
@@ -57,7 +57,7 @@ fn an_answer_from_another_process_reaches_the_asker_and_counts_as_delivered_once
     let resolution = delivery.stored();
     assert_eq!((resolution.by(), resolution.outcome().answers()[0].selected_options[0].as_str()), (Some("bob"), "B"));
     assert!(get(&store, &id).delivered_ms.is_some());
-    // Asked again with the same key, it is the same answer.
+    // A second call with the same key gets the same answer.
     assert_eq!(wait(asker.ask(&request("1"))).unwrap().stored(), resolution);
 }
 
@@ -152,7 +152,7 @@ fn asker_store(asker: &InboxAsker) -> askuser::store::Handle {
     asker.handle(askuser::store::Principal::person("ada", Via::Inbox))
 }
 
-/// A surface beside the inbox that shows what it is told.
+/// Returns a surface of this process, and the list of events that it gets.
 fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let list = told.clone();
@@ -167,7 +167,7 @@ fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
     (queue, told)
 }
 
-/// Answers at the surface once it is asked there; what the surface is told.
+/// Answers at the surface once it is asked. Returns the result that the surface gets.
 fn answers(queue: &QuestionQueue, option: usize) -> Result<(), String> {
     until("it is asked here", || !queue.pending().is_empty());
     let (sender, told) = std::sync::mpsc::channel();
@@ -218,7 +218,7 @@ fn an_answer_given_here_too_late_is_told_who_won() {
     let place = Place::new();
     let (queue, _) = surface();
     let (store, asker) = inbox(&place);
-    // Answers while the other answer is on its way to the disk.
+    // A surface whose answer is too late: another answer is stored before it returns.
     struct Late(QuestionQueue, Arc<dyn Store>);
     impl Asker for Late {
         fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
@@ -236,13 +236,13 @@ fn an_answer_given_here_too_late_is_told_who_won() {
     assert_eq!(person.join().unwrap(), Err("Answered by bob from inbox (Pick: A)".into()));
 }
 
-// Windows does not let an open file be removed.
+// Windows cannot remove an open file.
 #[cfg(unix)]
 #[test]
 fn a_surface_does_not_show_success_where_nothing_was_stored() {
     let place = Place::new();
     let (queue, _) = surface();
-    // Its file goes away while the person answers.
+    // A surface during whose answer the file of the store is removed.
     struct Removes(QuestionQueue, std::path::PathBuf);
     impl Asker for Removes {
         fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
@@ -261,7 +261,7 @@ fn a_surface_does_not_show_success_where_nothing_was_stored() {
     assert!(told.ends_with("it was removed or replaced meanwhile; start again"), "{told}");
 }
 
-/// A surface that hands this over, whatever it is asked.
+/// A surface that returns this outcome for every question.
 struct Says(Outcome);
 
 impl Asker for Says {
@@ -315,7 +315,7 @@ fn to_withdraw_a_question_is_heard_by_its_waiter() {
     assert_eq!(get(&store, &only_id(&store)).state(), State::Withdrawn);
 }
 
-/// Its own clock runs out; then the person answers.
+/// A surface whose clock runs out first. The person then answers.
 struct Impatient(AtomicBool);
 
 impl Asker for Impatient {
@@ -329,7 +329,7 @@ impl Asker for Impatient {
 
 #[test]
 fn a_question_that_is_cancelled_has_ended_and_one_that_is_put_aside_waits_on() {
-    /// Says this to everything.
+    /// A surface that returns this result for every question.
     struct Says(fn() -> Result<askuser::Delivery, AskError>);
     impl Asker for Says {
         fn ask<'a>(&'a self, _: &'a askuser::Request) -> askuser::Asking<'a> {
@@ -362,7 +362,7 @@ fn a_clock_that_runs_out_at_one_prompt_was_stopped_at_another() {
     wait(ada.hold(&id)).unwrap();
     let shown = wait(answer_at(&ada, &question, &Impatient(false.into())));
     assert!(shown.is_ok(), "{shown:?}");
-    // Where it was not stopped, it is the store that says so, and no person is named.
+    // If the clock was not stopped, the store ends the question, and the ending names no person.
     let id = hasty("2");
     let question = get(&store, &id);
     memory.advance(Duration::from_secs(10));

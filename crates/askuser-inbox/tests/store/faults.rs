@@ -1,5 +1,5 @@
-//! Full disks, locked, damaged and foreign files: nothing that was acknowledged is lost, nothing is answered twice or
-//! by no person, and whatever cannot be kept is refused in words that say why.
+//! Full disks, and locked, damaged and foreign files. No acknowledged write is lost. No question is answered twice or
+//! without a person. An error says why a question cannot be stored.
 
 #![cfg_attr(windows, allow(unused_imports, reason = "not every fault can be made there"))]
 
@@ -17,7 +17,7 @@ fn answer(store: &Arc<dyn Store>, id: &QuestionId) -> Result<(), StoreError> {
     wait(person(store, "ada").answer(id, choice(0), &attempt("k"))).map(drop)
 }
 
-// Windows has no limits on the size of a file.
+// Windows cannot limit the size of a file.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
@@ -35,7 +35,7 @@ fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     assert!(wait(place.sqlite().integrity()).unwrap().is_empty());
 }
 
-// Windows has no limit on open files.
+// Windows cannot limit the number of open files.
 #[cfg(unix)]
 #[test]
 fn a_waiter_is_not_taken_for_dead_by_a_process_that_can_open_no_more_files() {
@@ -46,7 +46,7 @@ fn a_waiter_is_not_taken_for_dead_by_a_process_that_can_open_no_more_files() {
     assert_eq!(messages(&output.stdout), ["asker Waits"], "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn a_store_that_may_not_be_written_is_refused_in_words() {
@@ -57,7 +57,8 @@ fn a_store_that_may_not_be_written_is_refused_in_words() {
     drop(place.store());
     let set_mode =
         |path: &std::path::Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-    // Modes mean nothing to root: then another user tries, with a program they can reach.
+    // Modes do not restrict root. So root runs the test as another user, with a copy of the program that this user can
+    // reach.
     let is_root = chown(place.folder.path(), Some(NOBODY), Some(NOBODY)).is_ok();
     let program = place.folder.path().join("program");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
@@ -117,7 +118,7 @@ fn a_new_store_that_another_process_is_making_is_waited_for() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let path = place.path();
     let opening = std::thread::spawn(move || SqliteStore::open(&path).map(drop));
-    // Whether it comes while the file is locked or after, it gets in.
+    // The open succeeds whether it starts before or after the file is unlocked.
     std::thread::sleep(std::time::Duration::from_millis(100));
     other.execute_batch("ROLLBACK").unwrap();
     opening.join().unwrap().unwrap();
@@ -137,7 +138,7 @@ fn files_that_are_damaged_foreign_or_newer_are_refused_and_left_alone() {
         drop(SqliteStore::open(&place.path()).unwrap());
         for suffix in ["", "-wal", "-shm"] {
             let path = place.folder.path().join(format!("inbox.sqlite{suffix}"));
-            // Windows removes no file that the thread of the store has not closed yet.
+            // Windows cannot remove a file until the store's thread has closed it.
             until("it can be removed", || std::fs::remove_file(&path).is_ok() || !path.exists());
         }
         std::fs::write(place.path(), bytes).unwrap();
@@ -167,11 +168,11 @@ fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
     let store = place.store();
     let ids: Vec<QuestionId> = (0..300).map(|i| ask(&store, &request(&i.to_string())).unwrap()).collect();
     drop(store);
-    // The store's thread closes the file, and with it goes the log.
+    // The log is removed when the store's thread closes the file.
     until("the file is closed", || !place.path().with_file_name("inbox.sqlite-wal").exists());
     let bytes = std::fs::read(place.path()).unwrap();
     let mut opened = 0;
-    // The first pages hold the schema and what is read to open the store: where they are damaged, opening it fails.
+    // The first pages have the schema and the rows that are read at opening. If those are damaged, opening fails.
     for spared in [8, 40, 72] {
         let path = place.path().with_file_name(format!("{spared}.sqlite"));
         std::fs::copy(place.path(), &path).unwrap();
@@ -197,7 +198,7 @@ fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
     assert!(opened > 0, "no damage was met in use");
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn a_store_is_private_and_one_that_others_can_read_is_refused() {
@@ -218,7 +219,7 @@ fn a_store_is_private_and_one_that_others_can_read_is_refused() {
     assert!(error.ends_with("it has mode 644, must be yours alone: `chmod 600` it"), "{error}");
 }
 
-// Windows does not let an open file be removed.
+// Windows cannot remove an open file.
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_removed_meanwhile_takes_no_answer() {
@@ -230,7 +231,7 @@ fn a_file_that_was_removed_meanwhile_takes_no_answer() {
     }
     let refused = |error: StoreError| assert!(error.chain().ends_with("removed or replaced meanwhile; start again"));
     refused(answer(&store, &id).unwrap_err());
-    // Another one of the same name is not it.
+    // Another file of the same name is not accepted either.
     drop(place.store());
     refused(answer(&store, &id).unwrap_err());
     refused(wait(person(&store, "ada").list(&Filter::default())).unwrap_err());

@@ -1,4 +1,4 @@
-//! Processes killed at random, and several of them at once.
+//! Processes that are killed at random, several of them concurrently.
 
 use crate::support::Place;
 use crate::worker::command;
@@ -7,11 +7,11 @@ use askuser_conformance::{Place as _, kills};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long processes are killed: `ASKUSER_KILL_SECONDS` for long runs.
+/// Returns the time for which processes are killed. `ASKUSER_KILL_SECONDS` sets it for long runs.
 fn kill_time() -> Duration {
     let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
     let seconds = variable("ASKUSER_KILL_SECONDS").and_then(|seconds| seconds.parse().ok());
-    // Long enough where every change has to pass, short enough to be run before one.
+    // CI runs this longer than a developer's machine.
     Duration::from_secs(seconds.unwrap_or(if variable("CI").is_some() { 60 } else { 10 }))
 }
 

@@ -1,4 +1,4 @@
-//! Where a store is.
+//! The location of a store.
 
 use crate::support::{ask, get, request};
 use askuser_inbox::Location;

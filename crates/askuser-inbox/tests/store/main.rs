@@ -1,4 +1,4 @@
-//! The store in a file: it does what every store must, and what is about files.
+//! The store in a file keeps the contract of every store. Further tests concern files.
 
 mod asker;
 mod backup;

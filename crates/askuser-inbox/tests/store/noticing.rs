@@ -1,4 +1,4 @@
-//! What a waiter hears when the store itself has a bad day.
+//! Waiters of a store whose file is changed or damaged from outside.
 
 use crate::support::{Place, agent, ask, get, request};
 use askuser::store::{AskerPresence, Handle, QuestionId, State, Store, StoreError};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-/// A store with one question that is waited for, and another connection to its file.
+/// A store with one question that has a waiter, and another connection to the file.
 struct Waited {
     place: Place,
     store: Arc<dyn Store>,
@@ -29,7 +29,7 @@ impl Waited {
         Waited { agent: agent(&store), place, store, id, other }
     }
 
-    /// Watches, has looked, and waits.
+    /// Returns a future that waits for the question. It has already read the store and sleeps.
     fn waits(&self) -> Pin<Box<dyn Future<Output = Result<State, StoreError>> + '_>> {
         let mut waiting = Box::pin(async { self.agent.wait(&self.id).await.map(|ending| ending.state()) });
         for _ in 0..3 {
@@ -39,7 +39,7 @@ impl Waited {
         waiting
     }
 
-    /// The question ends, and no event says so.
+    /// Ends the question without recording an event.
     fn end_without_an_event(&self) {
         let withdraw = "UPDATE question SET state = 'withdrawn', ended_ms = 5, ending = '{\"withdrawn\":{\"by\":\"bob\",\"at_ms\":5}}' WHERE id = ?1";
         assert_eq!(self.other.execute(withdraw, [self.id.as_str()]).unwrap(), 1);
@@ -52,7 +52,7 @@ fn a_waiter_hears_of_an_end_whose_event_is_missing() {
     let other = ask(&waited.store, &request("2")).unwrap();
     let waiting = waited.waits();
     waited.end_without_an_event();
-    // Events were removed up to one that is about another question.
+    // The events up to one about another question are missing.
     waited.other.execute("DELETE FROM event", []).unwrap();
     let insert =
         "INSERT INTO event (seq, question, state, at_ms) SELECT 1000, n, 'pending', 5 FROM question WHERE id = ?1";
@@ -76,7 +76,7 @@ fn to_wait_costs_nothing_while_nothing_happens() {
     let agent = agent(&store);
     let mut waiting = Box::pin(agent.wait(&id));
     assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    // Every look at the store looks at the clock too.
+    // Every look at the store reads the clock, so the clock counts the looks.
     std::thread::sleep(Duration::from_millis(300));
     let looks = looks.load(Ordering::Relaxed);
     assert!(looks < 100, "it looked {looks} times");
@@ -122,7 +122,7 @@ fn events_of_others_or_that_cannot_be_read_do_not_hide_those_that_follow_however
     let waited = Waited::new();
     ask(&waited.store, &request("2")).unwrap();
     let waiting = waited.waits();
-    // More than are read at once.
+    // The events are more than one read returns.
     let foreign = "WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 1500)
                    INSERT INTO event (question, state, at_ms) SELECT 1, iif(n % 2, 'dreaming', 'pending'), iif(n % 2, 5, -5) FROM i";
     waited.other.execute(foreign, []).unwrap();
@@ -148,7 +148,7 @@ fn a_store_that_could_not_be_read_for_a_while_is_looked_at_again() {
     assert_eq!(wait(waiting).unwrap(), State::Withdrawn);
 }
 
-// Windows does not let an open file be removed.
+// Windows cannot remove an open file.
 #[cfg(unix)]
 #[test]
 fn a_waiter_hears_that_its_store_was_removed_or_replaced() {
@@ -177,7 +177,7 @@ fn a_waiter_hears_that_its_store_is_damaged() {
     let mut file = std::fs::OpenOptions::new().write(true).open(waited.place.path()).unwrap();
     file.seek(SeekFrom::Start((page - 1) * size)).unwrap();
     file.write_all(&vec![0x5a; size as usize]).unwrap();
-    // A change, so that it is looked at: what was read before may be kept in memory.
+    // The change makes the store look at the file, because earlier pages may be cached.
     waited.other.execute("UPDATE question SET left_ms = 7", []).unwrap();
     let error = wait(waiting).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
@@ -197,7 +197,7 @@ fn a_question_that_cannot_be_read_times_out_with_the_others_and_costs_nothing_af
     connection
         .execute("UPDATE question SET request = '{}', expires_ms = -1 WHERE id = ?1", [unreadable.as_str()])
         .unwrap();
-    // Another process: this one knows what it asked.
+    // The store is opened again, as by another process, because the first one remembers its own request.
     let store = place.store();
     let agent = agent(&store);
     let mut waiting = Box::pin(agent.wait(&other));

@@ -1,4 +1,4 @@
-//! One permission, one act, whatever clients, people and disks do.
+//! One permission allows one action, with concurrent clients and people and with full disks.
 
 use crate::support::{Place, origin, person, set};
 use askuser::store::{Ending, Filter, Series, State, Store, StoreError};
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 const CLIENTS: u64 = 4;
 const CALLS: u64 = 250;
-/// A client waits for less than so many milliseconds: mostly not long enough. Wine takes longer for everything.
+/// The maximum time in milliseconds that a client waits, mostly not long enough. Wine needs longer.
 const PATIENCE_MS: usize = if cfg!(windows) { 400 } else { 20 };
 
-/// The same command as any other call's.
+/// Returns a permission for the same command as all other calls.
 fn permission(client: u64, call: u64) -> Request {
     let key = RequestKey::new(format!("client {client}"), call.to_string()).for_purpose(Purpose::Permission);
     Request::new(key, set("Which one?")).with_origin(origin())
@@ -27,15 +27,16 @@ fn is_allow(resolution: &Resolution) -> bool {
     *outcome.status() == Status::Answered && outcome.answers()[0].selected_options == ["A"]
 }
 
-/// A client that asks again and again, gives up after a moment, dies, or cannot hand over what it got. Who allowed each act,
-/// by what the store stamped.
+/// Runs a client that asks repeatedly. It gives up after a moment, dies, or fails to hand over its result.
+///
+/// Returns the recorded author of the permission for each action.
 fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let asker = InboxAsker::new(store, "ada");
     let mut rng = SeededRng::new(client);
     let mut acts = Vec::new();
     for call in 0..CALLS {
-        // Two of them are one conversation.
+        // Two clients belong to one conversation.
         let series = Series { name: "rm -rf build".into(), conversation: format!("conversation {}", client / 2) };
         let request = permission(client, call);
         let patience = Duration::from_millis(rng.below(PATIENCE_MS) as u64);
@@ -57,7 +58,7 @@ fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
     acts
 }
 
-/// Answers what waits: each time by another name, so that an act says which permission it used.
+/// Answers all pending questions. Each answer has another author, so that an action shows which permission it used.
 fn answer_until(store: &Arc<dyn Store>, is_over: &AtomicBool) {
     let mut rng = SeededRng::new(99);
     let mut number = 0;
@@ -91,7 +92,7 @@ fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_
     .unwrap();
     let is_over = AtomicBool::new(false);
     let acts: Vec<String> = std::thread::scope(|scope| {
-        // One process has two of them.
+        // Two clients share one process.
         let stores = [place.open(), place.open()];
         let clients: Vec<_> = (0..CLIENTS)
             .map(|number| {
@@ -107,7 +108,7 @@ fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_
             let mut changes = 0;
             while !is_over.load(Ordering::Relaxed) {
                 match disk.execute("UPDATE disk SET is_full = ?1", [rng.below(2) == 0]) {
-                    // Under Wine the others can be quicker for as long as it waits.
+                    // Under Wine, other writers can keep the file locked for the whole wait.
                     Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
                     changed => changes += changed.unwrap(),
                 }

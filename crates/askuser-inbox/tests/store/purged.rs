@@ -1,4 +1,4 @@
-//! A purge leaves no text behind.
+//! A purge removes all text of a question from the store's files.
 
 use crate::support::{Place, attempt, choice, request};
 use askuser::store::{Draft, End, Principal, Purged, Store};
@@ -8,7 +8,7 @@ use askuser_inbox::SqliteStore;
 
 const SECRET: &str = "the launch code is 0000";
 
-/// The files that still hold the secret: the store, or files beside it.
+/// Returns the files of the store that still contain the secret.
 fn found_in(place: &Place) -> Vec<String> {
     let files = std::fs::read_dir(place.path().parent().unwrap()).unwrap().map(|file| file.unwrap().path());
     let has_it = |path: &std::path::PathBuf| {
@@ -18,7 +18,8 @@ fn found_in(place: &Place) -> Vec<String> {
     files.filter(has_it).map(|path| path.display().to_string()).collect()
 }
 
-/// Questions with the secret in context, drafts and answers, each of which was changed several times.
+/// Fills a store with questions that have the secret in contexts, drafts and answers. Each draft is changed several
+/// times.
 fn filled(place: &Place, store: &SqliteStore) -> Principal {
     let ada = Principal::person("ada", Via::Inbox);
     let long = SECRET.repeat(500);
@@ -46,7 +47,7 @@ fn a_purge_leaves_no_text_in_the_file_or_its_log() {
     let place = Place::new();
     let store = place.sqlite();
     let ada = filled(&place, &store);
-    // Another process has it open, and reads nothing.
+    // Another process has the file open without reading.
     let other = place.sqlite();
     assert_eq!(wait(store.purge(&ada, u64::MAX)).unwrap(), Purged { count: 20, remains: None });
     assert_eq!(found_in(&place), [""; 0]);

@@ -1,4 +1,4 @@
-//! A file of another version is refused and left as it is.
+//! A file of another version is refused and stays unchanged.
 
 use crate::support::{Place, ask, attempt, choice, get, person, request};
 use askuser::Outcome;
@@ -6,7 +6,7 @@ use askuser::store::{Filter, State, StoreError};
 use askuser_conformance::{until, wait};
 use askuser_inbox::SqliteStore;
 
-/// The version of the tables.
+/// The version of the tables that this program uses.
 const VERSION: i32 = 8;
 
 #[test]
@@ -56,7 +56,7 @@ fn a_waiter_is_told_that_a_newer_program_has_changed_the_file() {
     says_so(&wait(person(&store, "ada").answer(&pending, Outcome::cancelled(), &attempt("k"))).unwrap_err());
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
     assert!(error.ends_with("it has version 9, this program knows 8: use a newer askuser"), "{error}");
-    // The newer program, as this one plays it.
+    // The test plays the newer program and restores the version.
     newer.pragma_update(None, "user_version", VERSION).unwrap();
     let store = place.store();
     let listed = || wait(person(&store, "ada").list(&Filter::pending())).unwrap().questions.len();
@@ -72,7 +72,7 @@ fn an_answer_that_waits_while_a_newer_program_changes_the_file_is_refused() {
     let id = ask(&store, &request("1")).unwrap();
     newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 9").unwrap();
     let answer = person(&store, "ada").answer(&id, Outcome::cancelled(), &attempt("k"));
-    // Long enough for the answer to wait for its turn; where it does not yet, it is refused all the same.
+    // The pause is usually long enough for the answer to wait for the lock. An answer that comes later is refused, too.
     std::thread::sleep(std::time::Duration::from_millis(100));
     newer.execute_batch("COMMIT").unwrap();
     let error = wait(answer).unwrap_err();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
 
-/// A question with two options.
+/// Returns a set with one question that has two options.
 pub(crate) fn set(text: &str) -> QuestionSet {
     let question = QuestionInput::new(text, "Pick").option("A", "The first").option("B", "The second");
     QuestionSet::new([question], &Rules::strict()).unwrap()
@@ -23,7 +23,7 @@ pub(crate) fn request(call: &str) -> Request {
     Request::new(RequestKey::new("session", call), set("Which one?")).with_origin(origin())
 }
 
-/// The answer with this option.
+/// Returns an answer that chooses this option.
 pub(crate) fn choice(option: usize) -> Outcome {
     let set = set("Which one?");
     let answer = set.questions()[0].answer(&[option], None, None).unwrap();
@@ -42,7 +42,7 @@ pub(crate) fn person(store: &Arc<dyn Store>, name: &str) -> Handle {
     Handle::new(store.clone(), Principal::person(name, Via::Inbox))
 }
 
-/// Puts a request that is not waited for.
+/// Puts a request without waiting. Returns the id of the question.
 pub(crate) fn ask(store: &Arc<dyn Store>, request: &Request) -> Result<QuestionId, StoreError> {
     let put = wait(agent(store).put(request, None))?;
     wait(put.attachment.detach())?;
@@ -53,7 +53,7 @@ pub(crate) fn get(store: &Arc<dyn Store>, id: &QuestionId) -> StoredQuestion {
     wait(person(store, "reader").get(id)).unwrap()
 }
 
-/// A folder that goes away with the test, a store in it, and a clock that stands still unless moved.
+/// A temporary folder with a store, and a clock that moves only when it is set.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     pub(crate) now: Arc<AtomicU64>,
@@ -73,7 +73,8 @@ impl Place {
         Arc::new(move || now.load(Ordering::Relaxed))
     }
 
-    /// The file as another program has it. It does not sync: a store that hears that the file was written can then see what.
+    /// Returns a connection of another program to the file. It does not sync, so a change is visible as soon as the
+    /// store is notified.
     pub(crate) fn connection(&self) -> rusqlite::Connection {
         let connection = rusqlite::Connection::open(self.path()).unwrap();
         connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
@@ -91,7 +92,7 @@ impl Place {
 }
 
 impl askuser_conformance::Place for Place {
-    /// What these rules are about does not depend on syncing.
+    /// Opens the store without syncs, because these rules do not depend on them.
     fn open(&self) -> Arc<dyn Store> {
         Arc::new(SqliteStore::open_for_test(&self.path(), self.clock(), false).unwrap())
     }
@@ -118,7 +119,7 @@ impl askuser_conformance::Place for Place {
         kills::die_waiting(start, request, series)
     }
 
-    /// Every step is several transactions.
+    /// Returns a lower number than the default, because each step takes several transactions.
     fn steps(&self) -> usize {
         20_000
     }

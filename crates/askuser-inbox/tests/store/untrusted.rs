@@ -1,11 +1,11 @@
-//! What stands in a store's file decides nothing but its own text.
+//! The content of a store's file is not trusted. It decides only the text of the questions.
 
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use askuser::store::{AskerPresence, Filter, QuestionId, Series, State, Store, StoreError};
 use askuser_conformance::wait;
 use std::sync::Arc;
 
-/// A store with three questions, changed by others while it was closed.
+/// Creates a store with three questions and changes it with SQL while it is closed.
 fn changed(sql: &str) -> (Place, Arc<dyn Store>, [QuestionId; 3]) {
     let place = Place::new();
     let store = place.store();
@@ -109,7 +109,7 @@ fn a_process_name_in_a_row_that_is_a_path_leads_nowhere() {
     }
 }
 
-// Windows has no such owners.
+// Windows has no numeric owners.
 #[cfg(unix)]
 #[test]
 fn another_users_store_is_not_used() {
@@ -118,7 +118,7 @@ fn another_users_store_is_not_used() {
     const NOBODY: u32 = 65_534;
     let place = Place::new();
     drop(place.store());
-    // Only root can give a file away; to any other user this file belongs to another one.
+    // Only root can change the owner of a file. Other users use a file of root.
     let path = match chown(place.path(), Some(NOBODY), None) {
         Ok(()) => place.path(),
         Err(_) => "/etc/passwd".into(),

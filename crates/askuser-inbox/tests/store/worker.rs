@@ -1,4 +1,4 @@
-//! Processes that other tests start, and kill: this test binary once more, told what to do by its environment.
+//! Processes that other tests start and kill. Each is this test binary with a job in its environment.
 
 #[cfg(unix)]
 use crate::support::get;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// A process that does a job with a store.
+/// Returns a command that starts a process with a job for a store.
 pub(crate) fn command(job: &str, store: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -38,13 +38,13 @@ fn works() {
     };
     let (name, _argument) = job.split_once(' ').unwrap_or((&job, ""));
     match name {
-        // Puts questions until one is refused, says why, and tries once more when there is room.
+        // Puts questions until one is refused, prints the reason, and puts another one when there is room.
         #[cfg(unix)]
         "fill" => {
             use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
             let store = open().unwrap();
             let limit = _argument.parse().unwrap();
-            // Ignored, the signal becomes an error of the write.
+            // An ignored signal becomes an error of the write.
             signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(false.into())).unwrap();
             let free = getrlimit(Resource::Fsize);
             setrlimit(Resource::Fsize, Rlimit { current: Some(limit), ..free }).unwrap();
@@ -60,7 +60,7 @@ fn works() {
             kept.push(wait(agent(&store).put(&request("after"), None)).unwrap());
             kept.iter().for_each(|put| say(&format!("kept {}", put.question.id)));
         }
-        // Reads a question with as many files open as may be, and says whether its asker is there.
+        // Reads a question while no further file can be opened, and prints whether its asker is there.
         #[cfg(unix)]
         "crowded" => {
             use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -72,7 +72,7 @@ fn works() {
             drop(files);
             say(&format!("asker {asker:?}"));
         }
-        // Opens, and tries everything that reads and writes.
+        // Opens the store, and tries reads and writes.
         "try" => match open() {
             Err(error) => say(&format!("refused {error}")),
             Ok(store) => {

@@ -1,4 +1,4 @@
-//! `approve`: what Claude Code asks for permission.
+//! Tests of the tool `approve`, through which Claude Code asks for permission.
 
 use crate::support::{Client, Desk, features, options, text};
 use askuser::store::StoreError;
@@ -19,7 +19,7 @@ fn bash(command: &str) -> Value {
     json!({"tool_name": "Bash", "input": {"command": command, "description": "d"}, "tool_use_id": "toolu_1"})
 }
 
-/// Asks for permission, lets the person say this, and returns the decision.
+/// Asks for permission, answers as the person with this reply, and returns the decision.
 async fn decision(call: Value, reply: Value) -> Value {
     let desk = Desk::new();
     let mut client = Client::named(&desk, "claude-code", approving()).await;
@@ -208,7 +208,7 @@ async fn no_question_of_a_model_reads_like_a_permission() {
     assert!(desk.pending(0).await.is_empty());
 }
 
-/// What becomes of a call when the same was allowed so long ago, and no client heard of it.
+/// Returns the decision on a call. The same call was allowed this long ago, but no client received that decision.
 async fn allowed_before(age: Duration) -> Value {
     let now = Arc::new(AtomicU64::new(1_000_000));
     let clock = now.clone();
@@ -238,7 +238,7 @@ async fn an_allow_is_used_up_before_it_is_sent_so_that_it_never_serves_twice() {
     client.call(1, "approve", bash("make install")).await;
     let question = desk.pending(1).await.remove(0);
     desk.choose(&question, "Allow once").await;
-    // Not a byte of the reply has been read by now, nor will be.
+    // No byte of the reply has been read, and none will be.
     desk.delivered(&question.id).await;
     drop(client);
     let mut client = Client::named(&desk, "claude-code", approving()).await;
@@ -246,7 +246,7 @@ async fn an_allow_is_used_up_before_it_is_sent_so_that_it_never_serves_twice() {
     assert_ne!(desk.pending(1).await[0].id, question.id, "it is asked for again");
 }
 
-/// What the client's own dialog says of a command that needs permission; nothing where none is opened.
+/// Returns the message of the client's own dialog for a command that needs permission; `None` if no dialog is opened.
 async fn dialog_of(command: &str) -> Option<String> {
     let desk = Desk::new();
     let mut client = Client::with(&desk, "claude-code", "2025-11-25", json!({"elicitation": {}}), approving()).await;
@@ -273,7 +273,7 @@ async fn a_clients_dialog_shows_a_command_whole_and_every_line_of_it_behind_a_ba
 #[tokio::test]
 async fn a_command_that_a_clients_dialog_may_cut_off_waits_in_the_inbox_alone() {
     let of = |rows: usize| vec!["x"; rows].join("\n");
-    // Its description takes two of the twenty rows.
+    // The description takes two of the twenty rows.
     assert!(dialog_of(&of(18)).await.is_some());
     assert_eq!(dialog_of(&of(19)).await, None);
     assert_eq!(dialog_of(&"x".repeat(78 * 18 + 1)).await, None);

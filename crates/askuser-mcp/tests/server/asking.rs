@@ -1,4 +1,4 @@
-//! Asking through the inbox, waiting, tickets, and ends of every kind.
+//! Tests of asking through the inbox, of waiting, of tickets, and of every kind of ending.
 
 use crate::support::{Client, Desk, database, features, options, server, text};
 use askuser::store::AskerPresence;
@@ -117,7 +117,7 @@ async fn asking_the_same_again_attaches_to_what_is_pending_or_was_never_delivere
     client.call(4, ASK, database()).await;
     let ticket = client.result(4).await["structuredContent"]["ticket"].clone();
     assert_ne!(ticket, json!(first.id), "yesterday's answer is none to today's question");
-    // Another client, or another folder, asks for itself.
+    // Another client or another folder asks a question of its own.
     let mut other = Client::named(&desk, "other", impatient()).await;
     other.call(1, ASK, database()).await;
     assert_ne!(other.result(1).await["structuredContent"]["ticket"], ticket);
@@ -190,7 +190,7 @@ async fn a_client_that_gave_a_token_hears_at_once_and_every_15_seconds_where_the
     let words =
         format!("A question waits for your answer: run `askuser inbox` in a terminal, or `askuser answer {id}`.");
     assert_eq!((&first["params"]["progress"].as_f64(), &first["params"]["message"]), (&Some(1.0), &json!(words)));
-    // Time stands still from here on, but for the waiting: the store's thread has done its part.
+    // From here on, only the waiting advances the time, because the store's thread has finished its work.
     tokio::time::pause();
     let started = tokio::time::Instant::now();
     for told in 2..=5 {
@@ -203,7 +203,7 @@ async fn a_client_that_gave_a_token_hears_at_once_and_every_15_seconds_where_the
     }
 }
 
-/// Asks, and is answered after the client has waited for so long.
+/// Asks a question, which is answered after the client has waited for this time.
 async fn answered_after(client: &mut Client, desk: &Desk, id: u64, waited: Duration) {
     client.call(id, ASK, database()).await;
     let question = desk.pending(1).await.remove(0);
@@ -218,7 +218,7 @@ async fn answered_after(client: &mut Client, desk: &Desk, id: u64, waited: Durat
 #[tokio::test]
 async fn an_answer_that_came_after_a_client_gave_up_without_a_word_is_there_when_it_asks_the_same_again() {
     let desk = Desk::new();
-    // It waits for 10 s instead of 60, does not say that it stops, and takes no notice of the reply.
+    // The client waits for 10 s instead of 60, does not cancel the call, and ignores the reply.
     let mut cline = Client::with(&desk, "Cline", "2024-11-05", json!({}), options()).await;
     answered_after(&mut cline, &desk, 1, Duration::from_secs(11)).await;
     cline.call(2, ASK, database()).await;
@@ -266,7 +266,7 @@ async fn a_client_that_can_be_told_no_progress_is_gone() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     said.write_all(format!("{call}\n").as_bytes()).await.unwrap();
     let question = desk.pending(1).await.remove(0);
-    // It still holds its mouth to us, and no ear.
+    // The client can still write, but no longer reads.
     drop(heard);
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(16)).await;
@@ -281,9 +281,9 @@ async fn a_message_that_is_too_long_is_answered_with_its_id_if_it_has_one_and_wi
     let long = "a".repeat(16 << 20);
     for (line, id) in [
         (format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"id":1,"x":"{long}"}}}}"#), json!(5)),
-        // As the SDKs for Python and TypeScript write it.
+        // The SDKs for Python and TypeScript write the fields in this order.
         (format!(r#"{{"method":"tools/call","params":{{"x":"{long}"}},"jsonrpc":"2.0","id":"six"}}"#), json!("six")),
-        // A response has the id of a request of the server's, which the client might take for one of its own.
+        // A response has the id of a server's request. The client might take this id for one of its own.
         (format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{long}"}}}}"#), Value::Null),
         (long.clone(), Value::Null),
     ] {

@@ -1,4 +1,4 @@
-//! Asking and working on.
+//! Tests of questions that are asked in the background.
 
 use crate::support::{Client, Desk, database, features, options, text};
 use askuser::store::{AskerPresence, State};
@@ -65,7 +65,7 @@ async fn an_answer_comes_once_with_the_next_result() {
     other.call(1, RESULT, json!({})).await;
     let result = other.result(1).await;
     assert!(!result.to_string().contains("SQLite"), "another conversation: {result}");
-    // Also with a result that refuses, which has no structured content.
+    // An answer also arrives with a refusal, which has no structured content.
     client.call(2, ASK, json!({"questions": []})).await;
     let result = client.result(2).await;
     let words = result["content"][1]["text"].as_str().unwrap();
@@ -105,7 +105,7 @@ async fn a_reply_that_is_not_written_delivers_nothing() {
     desk.choose(&question, "SQLite").await;
     client.close().await;
     assert_eq!(desk.person().get(&question.id).await.unwrap().delivered_ms, None);
-    // After a restart only the ticket finds it.
+    // After a restart, only the ticket finds the question.
     let mut client = self::client(&desk).await;
     client.call(1, RESULT, json!({})).await;
     let listed = client.result(1).await;
@@ -125,7 +125,8 @@ async fn two_sessions_in_one_folder_never_share_a_background_question() {
     let questions = desk.pending(2).await;
     desk.choose(&questions[0], "SQLite").await;
     one.close().await;
-    // It is answered, undelivered and no process waits: the same question of another session is asked anew all the same.
+    // The question is answered but undelivered, and no process waits for it. Another session still asks a second
+    // question.
     let mut three = client(&desk).await;
     three.call(1, ASK, database()).await;
     let pending = desk.pending(2).await;
@@ -144,7 +145,7 @@ async fn a_retry_asks_no_second_question() {
         [client.next().await, client.next().await].map(|mut reply| reply["result"]["structuredContent"].take());
     assert_eq!(one["ticket"], two["ticket"]);
     let question = desk.pending(1).await.remove(0);
-    // Nor does the same question of a call that waits.
+    // The same question in a call that waits is no second question, either.
     client.call(3, ASK, database()).await;
     desk.choose(&question, "SQLite").await;
     let result = client.result(3).await;
@@ -194,7 +195,7 @@ async fn an_answer_is_promised_only_where_a_push_was_seen() {
     ask(&mut client, 1, database()).await;
     let question = desk.pending(1).await.remove(0);
     desk.choose(&question, "SQLite").await;
-    // As a hook of the same session does.
+    // A hook of the same session records the sending in this way.
     let agent = desk.person().by(askuser::store::Principal::agent(question.request.origin()));
     assert_eq!(agent.sent(&question.id).await.unwrap(), None);
     client.call(2, ASK, in_background(features())).await;

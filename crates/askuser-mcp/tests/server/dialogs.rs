@@ -1,4 +1,4 @@
-//! The client's own dialog, beside the inbox.
+//! Tests of the client's own dialog beside the inbox.
 
 use crate::support::{Client, Desk, database, features, options, text};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 const ASK: &str = "AskUserQuestion";
 
-/// Longer than anybody refuses by themselves.
+/// A time in which every client without a person has refused.
 const WHILE: Duration = Duration::from_millis(600);
 
 async fn with_dialogs(desk: &Arc<Desk>, name: &str, version: &str) -> Client {
     Client::with(desk, name, version, json!({"elicitation": {}}), options()).await
 }
 
-/// The dialog that is opened next.
+/// Returns the next dialog, which must be the next message.
 async fn dialog(client: &mut Client) -> Value {
     let dialog = client.next().await;
     assert_eq!(dialog["method"], "elicitation/create", "{dialog}");
@@ -70,13 +70,13 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
         answered |= message["id"] == 1 && text(&message["result"]).contains("SQLite");
     }
     assert!(closed && answered);
-    // A click at that very moment changes nothing.
+    // A click at the same moment has no effect.
     reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
     client.request(2, "ping", json!({})).await;
     assert_eq!(client.next().await["id"], 2);
 }
 
-/// What came back means that no person was asked: the question stays in the inbox.
+/// Checks that this result counts as no person's, so that the question stays in the inbox.
 async fn check_nobody(result: Value) {
     let desk = Desk::new();
     let mut client = with_dialogs(&desk, "copilot", "2025-11-25").await;
@@ -96,7 +96,7 @@ async fn a_client_that_refuses_at_once_has_asked_nobody() {
     check_nobody(json!({"action": "cancel"})).await;
 }
 
-/// Claude Code without a terminal beside others that start: it read the form after half a second, and refused it at once.
+/// Claude Code without a terminal, on a busy machine, read the form after half a second and refused it immediately.
 #[tokio::test]
 async fn a_refusal_that_a_busy_machine_has_delayed_is_no_persons() {
     let desk = Desk::new();
@@ -199,7 +199,7 @@ async fn goose_without_a_terminal_is_shown_no_dialog() {
     let desk = Desk::new();
     let mut goose = with_dialogs(&desk, "goose-cli", "2025-11-25").await;
     goose.call(1, ASK, database()).await;
-    // A dialog would be answered before: the client's next message is the result.
+    // The client's next message is the result, so no dialog has come before it.
     let question = desk.pending(1).await.remove(0);
     desk.answer(&question, &json!({"answers": [{"selectedOptions": ["SQLite"]}]})).await;
     let result = goose.result(1).await;
@@ -261,7 +261,7 @@ async fn several_choices_are_switches_where_lists_did_not_exist_yet() {
     assert_eq!((&answer["selectedOptions"], &answer["customInput"]), (&json!(["Export"]), &json!("Print")));
 }
 
-/// Codex with a question of several choices, and its form.
+/// Returns a client like Codex that asks a question with several choices, and the form for it.
 async fn codex_with_several(desk: &Arc<Desk>, limit: Option<Duration>) -> (Client, Value) {
     let mut options = options();
     options.limit = limit;

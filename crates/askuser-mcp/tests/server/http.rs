@@ -1,4 +1,4 @@
-//! Clients over HTTP: what goes over the wire, and what becomes of it when they leave.
+//! Tests of clients over HTTP: their messages, and the answers after they leave.
 
 use crate::support::{Desk, PATIENCE, TOKEN, database, options, serve_http, server};
 use askuser_mcp::HTTP_PATH;
@@ -8,14 +8,14 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A server, where it is, and what clients add to that.
+/// A server with its address, and the query that clients add to the address.
 struct Site {
     address: String,
     query: &'static str,
     _end: DropGuard,
 }
 
-/// A reply as it comes in.
+/// A reply that is read as it arrives.
 struct Reply {
     stream: BufReader<TcpStream>,
     head: String,
@@ -32,7 +32,7 @@ impl Site {
         Site { address, query: "", _end: end.drop_guard() }
     }
 
-    /// The same for clients whose address names a project.
+    /// Sets the query, which names a project.
     fn of_project(&mut self, query: &'static str) -> &Site {
         self.query = query;
         self
@@ -58,7 +58,7 @@ impl Site {
         self.send("POST", headers, &body.to_string()).await
     }
 
-    /// The header of a new session.
+    /// Opens a session and returns its header.
     async fn session(&self, version: &str, capabilities: Value) -> String {
         self.session_of("codex-mcp-client", version, capabilities).await
     }
@@ -79,7 +79,7 @@ impl Site {
     }
 }
 
-/// A client that says in which project it works.
+/// Asks as a client that names the folder of its project.
 async fn asks_in(site: &Site, folder: &str) -> Reply {
     let session = site.session("2025-11-25", json!({"roots": {}})).await;
     let mut call = site.ask(&session).await;
@@ -91,7 +91,7 @@ async fn asks_in(site: &Site, folder: &str) -> Reply {
 }
 
 impl Reply {
-    /// The next event: its fields.
+    /// Reads the next event and returns its fields.
     async fn event(&mut self) -> Vec<String> {
         let mut fields = Vec::new();
         loop {
@@ -99,7 +99,7 @@ impl Reply {
             let reading = tokio::time::timeout(PATIENCE, self.stream.read_line(&mut line));
             assert_ne!(reading.await.expect("an event in time").unwrap(), 0, "{fields:?}");
             match line.trim() {
-                // What is not of the form `name: value` is about how long the pieces are.
+                // Any line that is not of the form `name: value` is the length of a chunk.
                 "" if !fields.is_empty() => return fields,
                 field if field.contains(':') => fields.push(field.to_owned()),
                 _ => {}
@@ -107,7 +107,7 @@ impl Reply {
         }
     }
 
-    /// The next message.
+    /// Reads the next message.
     async fn message(&mut self) -> Value {
         loop {
             let event = self.event().await;
@@ -154,7 +154,7 @@ async fn an_answer_for_a_client_without_a_session_that_left_goes_to_its_next_cal
     let params = json!({"name": "AskUserQuestion", "arguments": database(), "_meta": meta});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let headers = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: AskUserQuestion\r\n";
-    // The reply begins with the answer: until then the request is all there is.
+    // The reply begins with the answer, so only the request is sent before.
     let calling = site.post(headers, &call);
     let question = tokio::select! {
         reply = calling => panic!("{}", reply.head),
@@ -166,7 +166,7 @@ async fn an_answer_for_a_client_without_a_session_that_left_goes_to_its_next_cal
     desk.delivered(&question.id).await;
 }
 
-/// Cline with a lowered limit: it does not say that it stops, and takes no notice of the reply on a stream that it still holds.
+/// Cline with a lowered limit does not cancel the call. It ignores the reply on a stream that it still holds.
 #[tokio::test]
 async fn an_answer_that_a_client_over_http_gave_up_without_a_word_is_there_when_it_asks_the_same_again() {
     let desk = Desk::new();
@@ -214,7 +214,7 @@ async fn agents_of_different_projects_do_not_share_an_answer_that_one_of_them_di
     assert!(asks_in(&site, "/home/ada/the%20shop").await.answer().await.contains("SQLite"));
 }
 
-/// Codex, which names no roots, in two projects.
+/// Codex names no roots. Here it works in two projects.
 #[tokio::test]
 async fn an_answer_that_a_client_did_not_stay_for_goes_to_no_other_that_does_not_say_where_it_works() {
     let desk = Desk::new();

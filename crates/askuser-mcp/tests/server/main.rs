@@ -1,4 +1,4 @@
-//! The server from outside: a client at the other end of two streams, and a person at the inbox.
+//! Tests of the server from outside. A client is at the other end of two streams, and a person is at the inbox.
 
 mod approving;
 mod asking;

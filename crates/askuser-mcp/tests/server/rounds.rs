@@ -1,4 +1,4 @@
-//! Protocol 2026-07-28: no handshake, and dialogs inside results.
+//! Tests of protocol 2026-07-28, which has no handshake and has dialogs inside results.
 
 use crate::support::{Client, Desk, database, features, options, text};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ async fn a_call_returns_with_a_form_and_comes_back_with_the_answer() {
     let result = client.result(2).await;
     assert_eq!(result["structuredContent"]["via"], "elicitation", "{result}");
     desk.delivered(&question.id).await;
-    // A client that lost the reply gets the same again, and no person is asked twice.
+    // A client that lost the reply gets the same reply again, and no person is asked twice.
     back(&mut client, 3, database(), &shown, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
     assert!(text(&client.result(3).await).contains("SQLite"));
     assert!(desk.pending(0).await.is_empty());
@@ -155,7 +155,7 @@ async fn what_was_said_in_one_of_two_forms_is_offered_in_the_inbox() {
     input["questions"].as_array_mut().unwrap().push(features()["questions"][0].clone());
     client.call(1, ASK, input.clone()).await;
     let shown = client.result(1).await;
-    // Nothing comes back for the second.
+    // No result comes back for the second form.
     back(&mut client, 2, input, &shown, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
     let question = desk.pending(1).await.remove(0);
     let draft = desk.draft(&question.id).await;

@@ -1,4 +1,4 @@
-//! The SDK's own client: what we serve is what others read.
+//! Tests with the SDK's own client, to show that other programs can read the server's messages.
 
 use crate::support::{Desk, TOKEN, database, features, options, serve_http, server, start};
 use askuser_mcp::HTTP_PATH;
@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// A client whose person chooses SQLite, and refuses whatever has none at once, as if no person were there.
+/// A client whose person chooses SQLite. It immediately refuses any form without SQLite, as if no person were there.
 struct WithDialog;
 
 impl ClientHandler for WithDialog {
@@ -37,7 +37,8 @@ impl ClientHandler for WithDialog {
 
 #[tokio::test]
 async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
-    // The client of the SDK is made with TLS, whether it is used or not. Another test may have been earlier.
+    // The client of the SDK is built with TLS, even if it does not use TLS. Another test may have installed the
+    // provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let desk = Desk::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -56,7 +57,7 @@ async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
     let call = CallToolRequestParams::new("AskUserQuestion").with_arguments(database().as_object().unwrap().clone());
     let result = serde_json::to_value(client.call_tool(call).await.unwrap()).unwrap();
     assert_eq!(result["structuredContent"]["via"], "elicitation", "{result}");
-    // Several choices, answered from the inbox: the dialog of this client has no place for them.
+    // A question with several choices is answered from the inbox, because the dialog of this client cannot show it.
     let call = CallToolRequestParams::new("AskUserQuestion").with_arguments(features().as_object().unwrap().clone());
     let calling = tokio::spawn({
         let client = client.peer().clone();

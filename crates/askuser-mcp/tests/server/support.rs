@@ -1,4 +1,4 @@
-//! A client that speaks the protocol by hand, so that tests see what goes over the wire.
+//! A client that writes the protocol by hand, so that tests see every message.
 
 use askuser::store::{
     AskerPresence, CredentialScope, Credentials, Draft, Ending, Filter, Handle, NewCredential, Principal, QuestionId,
@@ -20,13 +20,13 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// How long anything may take that is not waited for on purpose.
+/// The time limit for any step that is not slow on purpose.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Not before what was measured of any client.
+/// A version that is not older than any measured client.
 const VERSION: &str = "99.0";
 
-/// An inbox in a folder of its own.
+/// An inbox with its own folder.
 pub(crate) struct Desk {
     asker: InboxAsker,
     store: Arc<SqliteStore>,
@@ -38,7 +38,7 @@ impl Desk {
         Desk::at(Arc::new(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64))
     }
 
-    /// One with a clock of its own.
+    /// Creates a desk with its own clock.
     pub(crate) fn at(clock: askuser_inbox::Clock) -> Arc<Desk> {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open_for_test(&folder.path().join("inbox.sqlite"), clock, false).unwrap();
@@ -46,12 +46,12 @@ impl Desk {
         Arc::new(Desk { asker: InboxAsker::new(store.clone(), "ada"), store, _folder: folder })
     }
 
-    /// The store, as the person who answers uses it.
+    /// Returns the store as the person who answers uses it.
     pub(crate) fn person(&self) -> Handle {
         self.asker.handle(Principal::person("ada", Via::Inbox))
     }
 
-    /// Waits until so many questions are pending.
+    /// Waits until this number of questions is pending.
     pub(crate) async fn pending(&self, count: usize) -> Vec<StoredQuestion> {
         let looking = async {
             loop {
@@ -84,12 +84,12 @@ impl Desk {
         self.answer(question, &json!({"answers": [{"selectedOptions": [label]}]})).await;
     }
 
-    /// Waits until something that was said is kept for the inbox.
+    /// Waits until a draft of the question is stored, and returns the draft.
     pub(crate) async fn draft(&self, id: &QuestionId) -> Value {
         self.draft_that(id, |draft| !draft.is_empty()).await
     }
 
-    /// Waits until nothing is kept any more that was said and not sent.
+    /// Waits until no draft of the question is stored.
     pub(crate) async fn no_draft(&self, id: &QuestionId) {
         self.draft_that(id, Draft::is_empty).await;
     }
@@ -112,7 +112,7 @@ impl Desk {
         self.question_that(id, |question| question.delivered_ms.is_some()).await;
     }
 
-    /// Waits until nothing waits for a question any more.
+    /// Waits until no process waits for the question.
     pub(crate) async fn unattended(&self, id: &QuestionId) {
         self.question_that(id, |question| question.asker != AskerPresence::Waits).await;
     }
@@ -141,7 +141,7 @@ pub(crate) fn server(desk: &Arc<Desk>, options: Options) -> Server {
 /// The token of clients over HTTP.
 pub(crate) const TOKEN: &str = "au_0123456789ab_secret";
 
-/// The clients of one server.
+/// The handler for the MCP clients of one server.
 struct McpClients(HttpService);
 
 impl askuser_serve::Mcp for McpClients {
@@ -159,7 +159,7 @@ impl askuser_serve::Mcp for McpClients {
     }
 }
 
-/// Serves clients over HTTP that show [`TOKEN`].
+/// Serves clients over HTTP that send [`TOKEN`].
 pub(crate) async fn serve_http(desk: &Desk, server: Server, listener: TcpListener, end: CancellationToken) {
     let id = "0123456789ab".to_owned();
     let name = "client".to_owned();
@@ -172,7 +172,7 @@ pub(crate) async fn serve_http(desk: &Desk, server: Server, listener: TcpListene
     askuser_serve::serve(desk.store.clone(), desk.store.clone(), listener, options, end).await.unwrap();
 }
 
-/// A server and its end of the streams.
+/// Starts a server. Returns the client's end of the streams, the token that stops the server, and the server's task.
 pub(crate) fn start(desk: &Arc<Desk>, options: Options) -> (DuplexStream, CancellationToken, JoinHandle<()>) {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = split(theirs);
@@ -183,7 +183,7 @@ pub(crate) fn start(desk: &Arc<Desk>, options: Options) -> (DuplexStream, Cancel
     (ours, end, served)
 }
 
-/// A client.
+/// A client of a started server.
 pub(crate) struct Client {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     write: Option<WriteHalf<DuplexStream>>,
@@ -199,7 +199,7 @@ impl Client {
         Client { lines: BufReader::new(read).lines(), write: Some(write), end, served, meta: None }
     }
 
-    /// A client of this name after its handshake.
+    /// Creates a client of this name and does its handshake.
     pub(crate) async fn named(desk: &Arc<Desk>, name: &str, options: Options) -> Client {
         Client::with(desk, name, "2025-11-25", json!({}), options).await
     }
@@ -221,7 +221,7 @@ impl Client {
         client
     }
 
-    /// A client of protocol 2026-07-28, which says who it is with every request.
+    /// Creates a client of protocol 2026-07-28, which names itself in every request.
     pub(crate) fn stateless(desk: &Arc<Desk>, name: &str, capabilities: Value, options: Options) -> Client {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -251,7 +251,7 @@ impl Client {
         self.request(id, "tools/call", json!({"name": tool, "arguments": arguments})).await;
     }
 
-    /// The next message; a ping is replied to, as clients do.
+    /// Returns the next message. Replies to a ping, as clients do.
     pub(crate) async fn next(&mut self) -> Value {
         loop {
             let message = self.next_of_all().await;
@@ -267,19 +267,19 @@ impl Client {
         serde_json::from_str(&line.unwrap().expect("an open stream")).expect("JSON and nothing else")
     }
 
-    /// The result of this request, which is the next message.
+    /// Returns the result of this request, which must be the next message.
     pub(crate) async fn result(&mut self, id: u64) -> Value {
         let reply = self.next().await;
         assert_eq!(reply["id"], id, "{reply}");
         reply["result"].clone()
     }
 
-    /// Sends nothing more, and still reads.
+    /// Closes the writing side of the client, which still reads.
     pub(crate) async fn hang_up(&mut self) {
         self.write.take().expect("an open stream").shutdown().await.unwrap();
     }
 
-    /// Closes the stream, and waits until the server has ended.
+    /// Closes the streams and waits until the server has ended.
     pub(crate) async fn close(mut self) {
         self.write = None;
         drop(self.lines);

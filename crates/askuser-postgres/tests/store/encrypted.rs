@@ -1,4 +1,4 @@
-//! Over a network it is encrypted, and the certificate has to be that of the host.
+//! A network connection is encrypted, and the certificate must be valid for the name of the host.
 
 use crate::support::options;
 use askuser_conformance::PostgresServer;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A certificate for this name, signed by itself.
+/// Creates a self-signed certificate for a name. Returns `false` if `openssl` fails.
 fn certificate(folder: &Path, name: &str) -> bool {
     let made = Command::new("openssl")
         .args([
@@ -51,7 +51,7 @@ fn a_certificate_is_checked_for_its_name_unless_encryption_is_off() {
     copy("localhost.pem", "server.crt");
     copy("localhost.key", "server.key");
     server.stop_in_order();
-    // Everybody on a socket is let in; over the network, only who encrypts, but for the last line.
+    // The socket admits everybody. The network admits only encrypted connections, except those of the user `plain`.
     let lines = "local all all trust\nhostssl all all 127.0.0.1/32 trust\nhostnossl all plain 127.0.0.1/32 trust\n";
     std::fs::write(server.data().join("pg_hba.conf"), lines).unwrap();
     server.set(&["fsync=off", "ssl=on", "listen_addresses=127.0.0.1", &format!("port={port}")]);

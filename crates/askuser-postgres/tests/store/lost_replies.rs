@@ -1,4 +1,4 @@
-//! A reply that is lost between the commit and the caller: the store asks again with the same key, and gets the same result.
+//! A reply that is lost after the commit. The store repeats the call with the same key and gets the same result.
 
 use crate::support::{agent, attempt, choice, options, or_skip, person, request};
 use askuser::store::{Claim, CredentialScope, Credentials, NewCredential, Store};
@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// Between a store and its database: loses the reply to the next statement that contains these words, and its connection.
+/// A proxy between a store and its database. After the next statement that contains `words`, it drops the reply and
+/// closes the connection.
 struct Proxy {
     folder: TempDir,
     words: Arc<Mutex<Option<&'static str>>>,
@@ -38,7 +39,7 @@ impl Proxy {
         *self.words.lock().unwrap() = Some(words);
     }
 
-    /// Asserts that one was lost since this was asked for last.
+    /// Asserts that the proxy has lost one reply since the previous call.
     #[track_caller]
     fn has_lost_one(&self) {
         assert_eq!(self.lost.swap(0, Ordering::Relaxed), 1, "a reply was lost");
@@ -74,7 +75,7 @@ fn carry(client: UnixStream, socket: &Path, words: &Arc<Mutex<Option<&'static st
     std::thread::spawn(move || {
         let mut buffer = vec![0; 1 << 20];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            // The server replies when it has committed.
+            // The server replies only after it has committed.
             if is_losing.load(Ordering::Relaxed) {
                 lost.fetch_add(1, Ordering::Relaxed);
                 break;
@@ -131,7 +132,7 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
         digest: [7; 32],
         address: None,
     };
-    // The message that is this word alone: what numbers events has it at its end.
+    // The message is a `COMMIT` alone. The statements that number events contain their `COMMIT` at the end.
     proxy.lose("\u{b}COMMIT\0");
     assert_eq!(wait(postgres.add_credential(&token("t1"))).unwrap().1, 0);
     proxy.has_lost_one();

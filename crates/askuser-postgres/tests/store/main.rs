@@ -1,4 +1,4 @@
-//! The store in PostgreSQL: it does what every store must, on a real server.
+//! The store in PostgreSQL keeps the contract of every store on a real server.
 #![cfg(unix)]
 
 mod encrypted;

@@ -1,4 +1,4 @@
-//! Events get their number after they are committed, whoever was first and whoever has died.
+//! Events get their number after the commit, in any order of commits and after the death of a process.
 
 use crate::support::{Sql, agent, ask, or_skip, person};
 use askuser::store::{Change, State, Store, Watched};
@@ -14,7 +14,7 @@ fn a_transaction_that_commits_late_is_seen_by_a_reader_that_has_gone_ahead() {
     let seen = wait(reader.events(0, 10)).unwrap();
     assert_eq!(seen.events.len(), 1);
     let mut watch = wait(reader.watch(&Watched::All)).unwrap();
-    // Somebody ends the first question, and takes its time to commit.
+    // Another transaction ends the first question and does not commit yet.
     let slow = Sql::connect(place.address());
     slow.run(&format!(
         "BEGIN; INSERT INTO askuser.event (question, state, at_ms)
@@ -42,7 +42,7 @@ fn what_a_process_left_without_a_number_is_numbered_by_the_next_and_a_watcher_he
     let place = or_skip!();
     let store: Arc<dyn Store> = Arc::new(place.store());
     let id = ask(&store, "1");
-    // The lease that this waiter holds is renewed every second or so, which finds what is left over.
+    // The waiter's lease is renewed about every second. Each renewal also numbers the remaining events.
     let attached = wait(agent(&store).attach(&id)).unwrap();
     let mut watch = wait(person(&store, "ada").watch(&Watched::All)).unwrap();
     place.run(&format!(
@@ -66,7 +66,7 @@ fn a_cut_connection_is_made_again_and_what_was_said_meanwhile_is_heard() {
         );
         let id = ask(&there, &round.to_string());
         asked += 1;
-        // Either it is told, or that it has to look anew.
+        // The watcher gets the event, or that it lagged.
         loop {
             match wait(watch.next()) {
                 Change::Event(event) if event.id == id => break,

@@ -1,4 +1,4 @@
-//! The schema is made once, and one of another version is left alone.
+//! The schema is created once. A schema of another version stays unchanged.
 
 use crate::support::{agent, ask, attempt, choice, options, or_skip, person, request};
 use askuser::store::{Filter, Store, StoreError};
@@ -104,7 +104,7 @@ fn a_page_reads_who_waits_for_its_questions_and_not_every_waiter_there_is() {
     let mut filter = Filter::default();
     (filter.pending, filter.limit) = (Some(true), Some(10));
     assert_eq!(wait(person(&store, "ada").list(&filter)).unwrap().questions.len(), 10);
-    // A connection has told what it has read once it has ended.
+    // PostgreSQL counts the reads of a connection when the connection has ended.
     drop(store);
     let read = |what: &str| place.number(&format!("SELECT {what} FROM pg_stat_user_tables WHERE relname = 'waiter'"));
     until("what was read is told", || read("idx_scan") >= 10);

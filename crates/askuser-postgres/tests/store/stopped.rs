@@ -1,4 +1,4 @@
-//! A server that stops in the middle of everything: what was acknowledged is there, and nothing is there twice.
+//! A server that stops during calls. All acknowledged writes survive, and none takes effect twice.
 
 use crate::support::{Place, agent, attempt, choice, or_skip, person, request};
 use askuser::store::{Ending, QuestionId, Store, StoreError};
@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What callers were told: which questions were kept, and by whom each was answered, the winner and whom losers were told.
+/// The results that callers got: the stored questions, the winners of each question, and the winner that each loser was
+/// given.
 #[derive(Default)]
 struct Told {
     kept: Vec<QuestionId>,
@@ -16,7 +17,7 @@ struct Told {
     named: BTreeMap<QuestionId, Vec<String>>,
 }
 
-/// Asks, and has two answer each question at once, until it is told to end.
+/// Asks questions until `ended` is set. Two people answer each question concurrently.
 fn work(place: &Place, name: usize, told: &Mutex<Told>, ended: &AtomicBool) {
     let (here, there): (Arc<dyn Store>, Arc<dyn Store>) = (Arc::new(place.store()), Arc::new(place.store()));
     for i in 0.. {
@@ -65,7 +66,7 @@ fn what_was_acknowledged_outlives_immediate_stops_and_a_lost_reply_is_asked_for_
     let told = Mutex::new(Told::default());
     let ended = AtomicBool::new(false);
     for _ in 0..3 {
-        // The server is stopped by this thread while others have it: they borrow the place, and not its server.
+        // This thread stops the server while other threads borrow the place. So the server is taken out of the place.
         let mut server = place.take_server();
         std::thread::scope(|scope| {
             ended.store(false, Ordering::Relaxed);

@@ -22,7 +22,7 @@ fn origin() -> Origin {
     Origin::default().with_agent("tester").with_folder("/project")
 }
 
-/// The answer with this option.
+/// Returns an answer that chooses this option.
 pub(crate) fn choice(option: usize) -> Outcome {
     let answer = set().questions()[0].answer(&[option], None, None).unwrap();
     Outcome::answered(&set(), vec![answer]).unwrap()
@@ -40,14 +40,14 @@ pub(crate) fn person(store: &Arc<dyn Store>, name: &str) -> Handle {
     Handle::new(store.clone(), Principal::person(name, Via::Inbox))
 }
 
-/// Puts a request that is not waited for.
+/// Puts a request without waiting. Returns the id of the question.
 pub(crate) fn ask(store: &Arc<dyn Store>, call: &str) -> QuestionId {
     let put = wait(agent(store).put(&request(call), None)).unwrap();
     wait(put.attachment.detach()).unwrap();
     put.question.id
 }
 
-/// Statements of the test's own.
+/// A connection for the test's own statements.
 pub(crate) struct Sql {
     runtime: Runtime,
     client: Client,
@@ -65,21 +65,21 @@ impl Sql {
         self.runtime.block_on(self.client.batch_execute(sql)).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 
-    /// The one number that a statement returns.
+    /// Runs a statement and returns its single number.
     pub(crate) fn number(&self, sql: &str) -> i64 {
         self.runtime.block_on(self.client.query_one(sql, &[])).unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
     }
 }
 
-/// A server, a schema in it, and a clock that stands still unless moved.
+/// A server with a database for one test, and a clock that moves only when it is set.
 pub(crate) struct Place {
-    // Before the server: connections are closed while it runs.
+    // The connection comes first, so that it is closed while the server still runs.
     sql: std::sync::Mutex<Sql>,
     address: String,
     server: Option<PostgresServer>,
 }
 
-/// Skips the test where there is no server to be had.
+/// Returns from the test if PostgreSQL is not installed.
 macro_rules! or_skip {
     () => {
         match $crate::support::Place::new() {
@@ -90,7 +90,8 @@ macro_rules! or_skip {
 }
 pub(crate) use or_skip;
 
-/// Short, so that the dead are noticed soon; the real time decides, whatever the clock of the test says.
+/// The duration of a lease. It is short, so that deaths are noticed soon. Leases use the real time, not the test's
+/// clock.
 pub(crate) const LEASE: Duration = Duration::from_secs(4);
 
 pub(crate) fn options() -> Options {
@@ -124,12 +125,12 @@ impl Place {
         &self.address
     }
 
-    /// Where the server's socket is.
+    /// Returns the folder of the server's socket.
     pub(crate) fn folder(&self) -> &std::path::Path {
         self.server.as_ref().unwrap().folder()
     }
 
-    /// The server, to be stopped and started while others use the place.
+    /// Takes the server out of the place, so that a test can stop it while threads borrow the place.
     pub(crate) fn take_server(&mut self) -> PostgresServer {
         self.server.take().unwrap()
     }
@@ -143,7 +144,7 @@ impl Place {
         self.sql.lock().unwrap().number(sql)
     }
 
-    /// How many numbers are missing; what was purged is.
+    /// Returns the number of assigned event numbers without an event. The event was lost or purged.
     pub(crate) fn holes(&self) -> i64 {
         self.number("SELECT (SELECT last FROM askuser.numbering) - count(seq) FROM askuser.event")
     }
@@ -174,12 +175,13 @@ impl askuser_conformance::Place for Place {
         kills::die_waiting(|job| worker::command(job, &self.address), request, series)
     }
 
-    /// Each is a round trip and more.
+    /// The number is lower than the default, because each step takes at least one round trip.
     fn steps(&self) -> usize {
         10_000
     }
 
-    /// Events that get no number, which they do a little after the call that has written them, or do not belong to their question.
+    /// Returns the problems: questions that do not have one event for each change. Waits until all events are numbered,
+    /// which happens shortly after a write.
     fn damage(&self) -> Vec<String> {
         let unnumbered = || self.number("SELECT count(*) FROM askuser.event WHERE seq IS NULL");
         until("every event has its number", || unnumbered() == 0);

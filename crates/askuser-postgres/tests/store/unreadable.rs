@@ -1,4 +1,4 @@
-//! Rows that are damaged, or of a later version.
+//! Rows that are damaged or of a later version.
 
 use crate::support::{ask, or_skip, person};
 use askuser::store::{Filter, Store, StoreError};

@@ -1,4 +1,4 @@
-//! Processes that other tests start, and kill: this test binary once more, told what to do by its environment.
+//! Processes that other tests start and kill. Each is this test binary with a job in its environment.
 
 use crate::support::options;
 use askuser_conformance::kills;
@@ -6,7 +6,7 @@ use askuser_postgres::PostgresStore;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// A process that does a job with a store.
+/// Returns a command that starts a process with a job for a store.
 pub(crate) fn command(job: &str, address: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command

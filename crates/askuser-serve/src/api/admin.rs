@@ -1,61 +1,61 @@
-//! Tokens, devices and people.
+//! The bodies and replies about tokens, devices and people.
 
 use askuser::store::{Credential, CredentialScope, Digest, NewCredential, Pairing, PairingKind, Person};
 use serde::{Deserialize, Serialize};
 
 wire! {
-    /// A token to make. It replaces those of the same name.
+    /// A token to create. It replaces the tokens of the same name.
     #[serde(deny_unknown_fields)]
     pub(crate) struct MakeToken {
         pub(crate) name: String,
         pub(crate) scope: CredentialScope,
-        /// The person whose answers it gives. Without one it acts under its own name.
+        /// The person in whose name the token answers. Without a person, the token acts under its own name.
         pub(crate) person: Option<String>,
-        /// The digest of a token that the caller has made. Without it the server makes one.
+        /// The digest of a token that the caller has created. Without a digest, the server creates the token.
         pub(crate) digest: Option<TokenDigest>,
     }
 
-    /// A token that its maker keeps.
+    /// The id and the digest of a token that only its creator knows.
     #[serde(deny_unknown_fields)]
     pub(crate) struct TokenDigest {
-        /// The part of the token that names it: 12 hexadecimal digits.
+        /// The id in the token: 12 hexadecimal digits.
         pub(crate) id: String,
-        /// The bytes of the SHA-256 of its secret part.
+        /// The bytes of the SHA-256 of the token's secret part.
         pub(crate) sha256: Digest,
     }
 
-    /// A token or a device.
+    /// A stored token, or the token of a paired device.
     pub(crate) struct Token {
         pub(crate) id: String,
         pub(crate) name: String,
         pub(crate) scope: CredentialScope,
-        /// Whether it came by pairing.
+        /// Whether the token belongs to a paired device.
         pub(crate) device: bool,
-        /// The person who acts with it. Null if it acts under its own name.
+        /// The person in whose name the token acts. Null if the token acts under its own name.
         pub(crate) person: Option<String>,
         pub(crate) made_ms: u64,
-        /// The time of its last use.
+        /// The time of the last use, in milliseconds since 1970. Null before the first use.
         pub(crate) seen_ms: Option<u64>,
-        /// The address of its last use.
+        /// The address of the last use. Null if unknown.
         pub(crate) address: Option<String>,
     }
 
-    /// A token that was made.
+    /// A token that was created.
     pub(crate) struct TokenMade {
         #[serde(flatten)]
         pub(crate) known: Token,
-        /// The token itself, this once. Null if the caller has made it.
+        /// The token itself, which is returned only once. Null if the caller has created the token.
         pub(crate) token: Option<String>,
-        /// The number of tokens that it replaces.
+        /// The number of tokens that the new one replaced.
         pub(crate) replaced: u64,
     }
 
-    /// Tokens and devices.
+    /// The tokens and devices of a server.
     pub(crate) struct Tokens {
         pub(crate) tokens: Vec<Token>,
     }
 
-    /// The owner of a token.
+    /// The name, the scope and the person of the caller's token.
     pub(crate) struct Me {
         pub(crate) name: String,
         pub(crate) scope: CredentialScope,
@@ -71,16 +71,16 @@ wire! {
     /// A person who was added.
     pub(crate) struct PersonAdded {
         pub(crate) name: String,
-        /// Whether they were not there before.
+        /// Whether the person is new.
         pub(crate) is_new: bool,
     }
 
-    /// The people whom questions can be for by name.
+    /// The people to whom questions may be addressed.
     pub(crate) struct People {
         pub(crate) people: Vec<Person>,
     }
 
-    /// A browser that shows a code.
+    /// The pairing of a browser that shows a code.
     pub(crate) struct ShownPairing {
         pub(crate) address: Option<String>,
         pub(crate) browser: Option<String>,
@@ -90,29 +90,29 @@ wire! {
         pub(crate) person: String,
     }
 
-    /// The code of a link.
+    /// A pairing by the code of a link.
     #[serde(deny_unknown_fields)]
     pub(crate) struct PairByLink {
         pub(crate) code: String,
-        /// The device's name for itself.
+        /// The device's own name, if it states one.
         pub(crate) name: Option<String>,
     }
 
-    /// The person whose device a link makes.
+    /// The person who will own the device that a link pairs.
     pub(crate) struct PersonOfLink {
         pub(crate) person: String,
     }
 
-    /// A code that was shown, and its secret.
+    /// A pairing by a code that the device shows, with the secret of the code.
     #[serde(deny_unknown_fields)]
     pub(crate) struct ClaimCode {
         pub(crate) code: String,
         pub(crate) secret: String,
-        /// The device's name for itself.
+        /// The device's own name, if it states one.
         pub(crate) name: Option<String>,
     }
 
-    /// A code to show.
+    /// A code for a device to show.
     pub(crate) struct CodeToShow {
         pub(crate) code: String,
         /// The secret that claims the token once the code is approved.
@@ -120,7 +120,7 @@ wire! {
         pub(crate) expires_ms: u64,
     }
 
-    /// A new device. Without a token its code is not approved yet.
+    /// The result of a pairing. Without a token, the code is not approved yet.
     pub(crate) struct Paired {
         pub(crate) approved: bool,
         pub(crate) token: Option<String>,
@@ -130,15 +130,15 @@ wire! {
 }
 
 sent! {
-    /// Approves a browser.
+    /// The approval of a browser.
     pub(crate) struct Approve {
-        /// The owner of the device: by default the owner of the server.
+        /// The owner of the device. The default is the owner of the server.
         pub(crate) person: Option<String>,
     }
 
-    /// A browser that wants a code to show.
+    /// A request for a code that a browser can show.
     pub(crate) struct WantCode {
-        /// The device's name for itself.
+        /// The device's own name, if it states one.
         pub(crate) name: Option<String>,
     }
 }
@@ -150,7 +150,7 @@ impl From<Credential> for Token {
     }
 }
 
-/// Without its digest, which no server shows.
+/// Converts a token without its digest, which no server returns.
 impl From<Token> for Credential {
     fn from(token: Token) -> Credential {
         let Token { id, name, scope, device: is_device, person, made_ms, seen_ms, address } = token;
@@ -160,7 +160,7 @@ impl From<Token> for Credential {
 }
 
 impl ShownPairing {
-    /// The pairing of this id, without its digest.
+    /// Returns the pairing with this id, without its digest.
     pub(crate) fn pairing(self, id: String) -> Pairing {
         Pairing {
             id,

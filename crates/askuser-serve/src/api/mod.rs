@@ -1,8 +1,8 @@
-//! The parameters, bodies and replies of the API: what the server and its clients send each other.
+//! The parameters, bodies and replies of the API, for the server and its clients.
 //!
-//! A body with an unknown field is refused, so that no word of it is lost. A reply may have new fields.
+//! A body with an unknown field is refused, so that no field is silently ignored. A reply may have new fields.
 
-/// Declares types that go over the wire, and into the OpenAPI document, which is made in a test.
+/// Declares the types of bodies and replies. A test generates the OpenAPI document from them.
 macro_rules! wire {
     ($($item:item)*) => {$(
         #[derive(Debug, Serialize, Deserialize)]
@@ -36,19 +36,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The API as an OpenAPI document.
+/// The OpenAPI document of the API.
 pub const OPENAPI: &str = include_str!("../../openapi.json");
 
-/// The address of the API.
+/// The path prefix of the API.
 pub(crate) const ROOT: &str = "/api/v1";
 /// The header that names the surface at which a person answers.
 pub(crate) const VIA: &str = "x-askuser-via";
-/// The header that names a question, or an attempt.
+/// The header that identifies a question or an attempt, so that a request can be repeated.
 pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 #[cfg(test)]
 pub(crate) use schemars::JsonSchema as Documented;
-/// A type of the OpenAPI document.
+/// A type in the OpenAPI document.
 #[cfg(not(test))]
 pub(crate) trait Documented {}
 #[cfg(not(test))]
@@ -58,87 +58,89 @@ sent! {
     /// A body without fields.
     pub(crate) struct Empty {}
 
-    /// A question to put: an input, or a whole request of our own store.
+    /// A question to put, either as an input or as a whole request from an `HttpStore`.
     pub(crate) struct PutQuestion {
-        /// The input of AskUserQuestion. Its unknown fields are ignored.
+        /// The input of AskUserQuestion, unless `request` is given. Unknown fields of the input are ignored.
         pub(crate) input: Option<Value>,
-        /// The text that the questions are about.
+        /// The text that the questions are about, if any.
         pub(crate) context: Option<ContextText>,
-        /// The model's own words from just before it asked.
+        /// The model's own words from just before it asked, if any.
         pub(crate) why: Option<String>,
-        /// The names of those whom it is for. Without them it is for everybody.
+        /// The names of the audience. Without names, the question is for everybody.
         #[serde(rename = "for")]
         pub(crate) audience: Option<Vec<String>>,
-        /// Seconds until it gives up.
+        /// The time limit in seconds. Missing for no limit.
         pub(crate) deadline: Option<Seconds>,
-        /// The whole record of a question, instead of all the other fields but `series`.
+        /// The whole record of a question. If given, all other fields except `series` must be left out.
         #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, Value>>"))]
         pub(crate) request: Option<Request>,
-        /// The questions that are the same to a person.
+        /// The series of questions that are the same to a person. Missing for a question without a series.
         pub(crate) series: Option<Series>,
     }
 
-    /// An outcome: by default `answered`, with an answer to every question.
+    /// An outcome. The default status is `answered`, which needs an answer to every question.
     pub(crate) struct End {
-        /// `answered`, `cancelled`, `declined`, `discuss`, `timed_out` or `unavailable`.
+        /// The status: `answered`, `cancelled`, `declined`, `discuss`, `timed_out` or `unavailable`. If missing,
+        /// `answered`.
         pub(crate) status: Option<String>,
-        /// In the order of the questions, or with `question` or `header` named.
+        /// The answers in the order of the questions, unless they name their `question` or `header`. Missing for no
+        /// answers.
         pub(crate) answers: Option<Vec<GivenAnswer>>,
-        /// The reason of a refusal, or the reason why no person could be asked.
+        /// The reason of a refusal, or the reason why no person could be asked, if any.
         pub(crate) reason: Option<String>,
-        /// The words to discuss first.
+        /// The message to discuss first, if any.
         pub(crate) message: Option<String>,
-        /// The provenance that the sender states.
+        /// The provenance that the sender states, if any.
         pub(crate) reported: Option<Reported>,
     }
 
-    /// The reason of a refusal.
+    /// A refusal, with its reason if given.
     pub(crate) struct Decline {
         pub(crate) reason: Option<String>,
     }
 
-    /// The words to discuss before an answer.
+    /// A wish to discuss the questions first, with a message if given.
     pub(crate) struct Discuss {
         pub(crate) message: Option<String>,
     }
 
-    /// The answer to one question.
+    /// The answer to one question, with the person's notes.
     #[serde(rename_all = "camelCase")]
     pub(crate) struct GivenAnswer {
-        /// The question's text.
+        /// The question's text, if it identifies the question.
         question: Option<String>,
-        /// The question's header.
+        /// The question's header, if it identifies the question.
         header: Option<String>,
-        /// The labels picked.
+        /// The labels of the chosen options.
         selected_options: Vec<String>,
-        /// The text typed under Other.
+        /// The text typed under Other, if any.
         custom_input: Option<String>,
-        /// The person's addition, as one text.
+        /// The person's notes as one text, if any.
         note: Option<String>,
-        /// The person's additions, a text for each option.
+        /// The person's notes, one for each option.
         notes: Vec<GivenNote>,
-        /// In a draft: text under Other that is not chosen.
+        /// The text in the Other field of a draft, if Other is not chosen.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) typed: Option<String>,
     }
 
-    /// The person's addition to one option.
+    /// The person's note on one option.
     struct GivenNote {
         /// The label of the option. Missing for Other.
         option: Option<String>,
         text: String,
     }
 
-    /// A draft to save. One without answers and words removes the draft.
+    /// A draft to save. A draft without answers and texts removes the stored draft.
     pub(crate) struct SaveDraft {
         pub(crate) answers: Option<Vec<GivenAnswer>>,
-        /// The words to discuss first.
+        /// The unsent message to discuss first, if any.
         pub(crate) discuss: Option<String>,
-        /// The reason of a refusal.
+        /// The unsent reason of a refusal, if any.
         pub(crate) decline: Option<String>,
-        /// The name of this save. Without it the draft is that of this credential.
+        /// The version of this save. Without a version, the draft belongs to the credential.
         pub(crate) version: Option<GivenVersion>,
-        /// The drafts of other writers that this writer has seen, and replaces.
+        /// The versions of other writers' drafts that this save replaces, because its writer has seen them.
         pub(crate) replaces: Vec<GivenVersion>,
     }
 
@@ -147,19 +149,19 @@ sent! {
         pub(crate) renew: Vec<String>,
     }
 
-    /// The failure of a call to a person. Null forgets it.
+    /// The failure of the last notification to a person. Null clears it.
     pub(crate) struct NoteFailure {
         pub(crate) failure: Option<GivenFailure>,
     }
 
-    /// The failure of a call to a person.
+    /// A failed notification to a person.
     pub(crate) struct GivenFailure {
         pub(crate) what: String,
         pub(crate) why: String,
     }
 }
 
-/// The outcome that our own store sends: an [`End`].
+/// The outcome that an `HttpStore` sends, in the form of an [`End`].
 #[derive(Serialize)]
 pub(crate) struct Resolve<'a> {
     #[serde(flatten)]
@@ -183,12 +185,12 @@ wire! {
         Prose,
     }
 
-    /// The name of one save of a draft.
+    /// The version of a draft.
     #[serde(deny_unknown_fields)]
     pub(crate) struct GivenVersion {
-        /// One opening of the question at one surface.
+        /// The id of the writer, which is one opening of the question at one surface.
         writer: String,
-        /// A later save of the same writer has a higher number.
+        /// The number of the save. A later save of the same writer has a higher number.
         edit: u32,
     }
 
@@ -204,33 +206,34 @@ wire! {
     pub(crate) struct Question {
         #[serde(flatten)]
         pub(crate) question: QuestionJson,
-        /// Its place in a list.
+        /// The position of the question in a list.
         pub(crate) cursor: Cursor,
-        /// The time when it was read. Ages count from there.
+        /// The time when the question was read. Ages are relative to this time.
         pub(crate) read_ms: u64,
-        /// With `whole=1`: the whole record, which our own store reads.
+        /// The whole record for an `HttpStore`, if the query has `whole=1`.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(test, schemars(with = "Option<serde_json::Map<String, Value>>"))]
         pub(crate) request: Option<Request>,
-        /// For a token that answers: whether its person may answer.
+        /// The right of the token's person to answer. Missing for a token that cannot answer.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) mine: Option<bool>,
-        /// With `view=page`: the question as our own page draws it. It may change at any time.
+        /// The question as askuser's own page draws it, if the query has `view=page`. Its format may change at any
+        /// time.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) page: Option<Value>,
     }
 
-    /// A question that was put.
+    /// The result of putting a question.
     pub(crate) struct Put {
         #[serde(flatten)]
         pub(crate) question: Question,
-        /// Whether it was not there before.
+        /// Whether the question is new.
         pub(crate) is_new: bool,
         #[serde(flatten)]
         pub(crate) lease: Lease,
     }
 
-    /// A lease, to be renewed before its time is over.
+    /// A lease, which must be renewed before its time is over.
     pub(crate) struct Lease {
         pub(crate) lease: String,
         pub(crate) lasts_ms: u64,
@@ -239,31 +242,31 @@ wire! {
     /// A page of a list.
     pub(crate) struct Questions {
         pub(crate) questions: Vec<Question>,
-        /// The questions of this page that are damaged or of a later version.
+        /// The ids of the questions on this page that are damaged or of a later version.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub(crate) unreadable: Vec<QuestionId>,
-        /// The place where the next page begins.
+        /// The cursor of the next page. Missing at the end.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) next: Option<Cursor>,
     }
 
-    /// Unsent text of the person: every draft, or those that a save did not replace. The newest is first.
+    /// The person's unsent text: all drafts, or the drafts that a save did not replace. The newest comes first.
     pub(crate) struct Drafts {
         pub(crate) drafts: Vec<SavedDraft>,
     }
 
-    /// An answer that the asker is told of.
+    /// The record that the asker receives an answer.
     pub(crate) struct Sent {
-        /// The time when it was told before.
+        /// The time when the asker was told before. Null if this is the first time.
         pub(crate) earlier_ms: Option<u64>,
     }
 
-    /// The acknowledgement of an answer. A question that has not ended has none.
+    /// The acknowledgement of an answer. It is false for a question that has not ended.
     pub(crate) struct Delivered {
         pub(crate) delivered: bool,
     }
 
-    /// The leases that have expired.
+    /// The names of the leases that have expired.
     pub(crate) struct Gone {
         pub(crate) gone: Vec<String>,
     }
@@ -273,27 +276,27 @@ wire! {
         pub(crate) count: u64,
     }
 
-    /// The ids that begin so.
+    /// The ids with a given beginning.
     pub(crate) struct Ids {
         pub(crate) ids: Vec<QuestionId>,
     }
 
-    /// The lease of a visible list, or its end.
+    /// The visibility of lists of questions: shown to a person or not.
     pub(crate) struct Shown {
         pub(crate) shown: bool,
     }
 
-    /// The last failure of a call to a person.
+    /// The last failed notification to a person. Null if the last one succeeded.
     pub(crate) struct LastFailure {
         pub(crate) failure: Option<NotifierFailure>,
     }
 
-    /// A stretch of events.
+    /// A page of events.
     pub(crate) struct Events {
         pub(crate) events: Vec<StoreEvent>,
         /// Whether events before these are missing.
         pub(crate) gap: bool,
-        /// The number to continue after.
+        /// The number after which the next page begins.
         pub(crate) next: u64,
         /// The number of the latest event.
         pub(crate) last: u64,
@@ -339,7 +342,7 @@ impl Question {
         Question { question: question.into(), cursor, read_ms, request, mine: None, page: None }
     }
 
-    /// The question of a reply that is whole.
+    /// Returns the stored question of a reply that has the whole record.
     pub(crate) fn stored(self) -> Result<StoredQuestion, String> {
         let request = self.request.ok_or("the question has no request")?;
         self.question.stored(request, self.cursor, self.read_ms).map_err(|violations| violations.to_string())

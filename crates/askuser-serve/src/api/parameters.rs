@@ -4,18 +4,18 @@ use askuser::RequestKey;
 use askuser::store::{Cursor, Filter, QuestionId, QuestionRef};
 use serde::{Deserialize, Serialize};
 
-/// The id that stands for a question named by its key.
+/// The id in a path that stands for a question named by its key.
 const BY_KEY: &str = "-";
 
 wire! {
-    /// `1`, or missing.
+    /// The value of a flag that is set. A flag that is not set is missing.
     #[derive(Clone, Copy)]
     pub(crate) enum One {
         #[serde(rename = "1")]
         One,
     }
 
-    /// The reader that a question is drawn for.
+    /// The reader for which a question is formatted.
     #[derive(Clone, Copy)]
     #[serde(rename_all = "snake_case")]
     pub(crate) enum View {
@@ -27,7 +27,7 @@ wire! {
     #[serde(try_from = "String", into = "String")]
     pub(crate) struct KeyText(RequestKey);
 
-    /// The states of a list.
+    /// The states of the questions in a list.
     #[derive(Clone, Copy, PartialEq, Eq)]
     #[serde(rename_all = "snake_case")]
     pub(crate) enum ListState {
@@ -44,7 +44,7 @@ wire! {
         Earliest,
     }
 
-    /// A time, in milliseconds since 1970.
+    /// A time in a query, in milliseconds since 1970.
     #[serde(deny_unknown_fields)]
     pub(crate) struct Before {
         pub(crate) before: u64,
@@ -54,52 +54,52 @@ wire! {
 sent! {
     /// The form in which a question is returned.
     pub(crate) struct Form {
-        /// Returns the whole record too.
+        /// The flag to return the whole record, too.
         pub(crate) whole: Option<One>,
     }
 
-    /// The question that a route with an id is about.
+    /// The key of a question if its path has no id, and the form of the reply.
     pub(crate) struct About {
-        /// The question's key, with the id `-`.
+        /// The question's key, if the id in the path is `-`.
         pub(crate) key: Option<KeyText>,
-        /// Returns the whole record too.
+        /// The flag to return the whole record, too.
         pub(crate) whole: Option<One>,
         pub(crate) view: Option<View>,
-        /// The number of seconds to wait for the end, at most 60.
+        /// The number of seconds to wait for the end, at most 60. Missing for no waiting.
         pub(crate) wait: Option<u64>,
     }
 
-    /// The questions of a list.
+    /// The selection of questions for a list.
     pub(crate) struct List {
         pub(crate) state: Option<ListState>,
-        /// Words that a question contains.
+        /// The words that a question must contain, if any.
         pub(crate) q: Option<String>,
-        /// Text in the name of the agent.
+        /// The text that the agent's name must contain, if any.
         pub(crate) from: Option<String>,
-        /// The earliest time of asking, in milliseconds since 1970.
+        /// The earliest time of asking, in milliseconds since 1970. Missing for no bound.
         pub(crate) since: Option<u64>,
-        /// The place where the page begins.
+        /// The cursor after which the page begins. Missing for the first page.
         pub(crate) cursor: Option<Cursor>,
-        /// The most questions of a page: 100 if missing, at most 500.
+        /// The maximum number of questions on a page: 100 if missing, at most 500.
         pub(crate) limit: Option<u32>,
         pub(crate) order: Option<Order>,
-        /// Only questions for the person who reads.
+        /// The flag to list only questions for the person who reads.
         pub(crate) mine: Option<One>,
-        /// Returns the whole records too.
+        /// The flag to return the whole records, too.
         pub(crate) whole: Option<One>,
         pub(crate) view: Option<View>,
     }
 
-    /// The beginning of an id.
+    /// The beginning of the ids to list.
     pub(crate) struct Begin {
         pub(crate) begin: String,
     }
 
-    /// A stretch of events.
+    /// The selection of events for a page.
     pub(crate) struct After {
-        /// The number to continue after.
+        /// The number after which the page begins. Missing for the first page.
         pub(crate) after: Option<u64>,
-        /// The most events of a list.
+        /// The maximum number of events on a page. Missing for the server's own limit.
         pub(crate) limit: Option<u32>,
     }
 }
@@ -119,7 +119,7 @@ impl From<KeyText> for String {
 }
 
 impl About {
-    /// The id in the path of a question, and the parameters beside it.
+    /// Returns the id for the path of a question, and the parameters for its query.
     pub(crate) fn new(which: &QuestionRef, is_whole: bool) -> (String, About) {
         let (id, key) = match which {
             QuestionRef::Id(id) => (id.to_string(), None),
@@ -128,7 +128,7 @@ impl About {
         (id, About { key, whole: is_whole.then_some(One::One), ..About::default() })
     }
 
-    /// The inverse. `None` for a path that names no question.
+    /// Returns the question that an id in a path and these parameters name; `None` if they name none.
     pub(crate) fn which(&self, id: &str) -> Option<QuestionRef> {
         match (id, &self.key) {
             (BY_KEY, key) => key.as_ref().map(|key| QuestionRef::Key(key.0.clone())),
@@ -159,7 +159,7 @@ impl List {
     const LIMIT: u32 = 100;
     const MAX_LIMIT: u32 = 500;
 
-    /// The filter of this list, or of the log: every question, the latest first, unless the query says otherwise.
+    /// Returns the filter of this list or of the log. By default, the log has all questions, latest first.
     pub(crate) fn filter(&self, is_log: bool) -> Filter {
         let state = self.state.unwrap_or(if is_log { ListState::All } else { ListState::Pending });
         let is_latest_first = is_log || state == ListState::Ended;

@@ -22,7 +22,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The status of the reply.
+            /// Returns the HTTP status of the error.
             pub(crate) fn status(self) -> StatusCode {
                 match self {
                     $(Code::$code => StatusCode::$status,)*
@@ -47,7 +47,7 @@ wire! {
         pub(crate) error: Problem,
     }
 
-    /// The reason why a request was not done.
+    /// The reason why a request failed.
     pub(crate) struct Problem {
         pub(crate) code: Code,
         pub(crate) message: String,
@@ -55,26 +55,26 @@ wire! {
         pub(crate) more: Box<Details>,
     }
 
-    /// The details of some problems.
+    /// The details of a problem. Only some problems have them.
     #[derive(Default)]
     #[serde(default)]
     pub(crate) struct Details {
-        /// Everything that is wrong with what was sent.
+        /// All violations, if the request has any.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) violations: Option<Violations>,
-        /// The question that had ended before.
+        /// The question, if it had already ended.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub(crate) question: Option<Question>,
-        /// The id or the key of a question that is not there.
+        /// The id or the key of the question, if it does not exist.
         #[serde(skip_serializing_if = "Option::is_none")]
         which: Option<String>,
-        /// The key of two questions.
+        /// The key, if two different questions have it.
         #[serde(skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// The question that is stored under the key.
+        /// The question that is stored under the key, if two have it.
         #[serde(skip_serializing_if = "Option::is_none")]
         stored: Option<String>,
-        /// The question that was asked.
+        /// The question of the request, if another has its key.
         #[serde(skip_serializing_if = "Option::is_none")]
         asked: Option<String>,
     }
@@ -93,19 +93,19 @@ impl Problem {
         Problem::new(Code::NotFound, message)
     }
 
-    /// Everything that is wrong with what was sent.
+    /// Creates the problem of a request with these violations.
     pub(crate) fn invalid(what: &str, violations: Violations) -> Problem {
         let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
         let problem = Problem::new(Code::Invalid, format!("{what}: {}", lines.join("\n")));
         problem.with(Details { violations: Some(violations), ..Details::default() })
     }
 
-    /// The one thing that is wrong with what was sent.
+    /// Creates the problem of a request with one violation.
     pub(crate) fn violation(path: &str, fact: impl Into<String>, limit: impl Into<String>) -> Problem {
         Violation { path: path.to_owned(), fact: fact.into(), limit: limit.into() }.into()
     }
 
-    /// A question had ended before, and this is how.
+    /// Creates the problem of a question that had already ended.
     pub(crate) fn ended(question: &StoredQuestion, is_whole: bool) -> Problem {
         let problem = match question.state() {
             State::Withdrawn => Problem::new(Code::Withdrawn, "the question was withdrawn"),
@@ -114,7 +114,8 @@ impl Problem {
         problem.with(Details { question: Some(Question::new(question, is_whole)), ..Details::default() })
     }
 
-    /// The error of a store that this is. Any other is one of the server, or of what stands before it.
+    /// Converts the problem to the error of a store. Any other problem is a fault of the server, or of a proxy before
+    /// it.
     pub(crate) fn into_store_error(self, what: String) -> StoreError {
         let text = |text: Option<String>| text.unwrap_or_default();
         let Details { violations, which, key, stored, asked, .. } = *self.more;

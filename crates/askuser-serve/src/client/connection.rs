@@ -1,4 +1,4 @@
-//! Requests to a server: sent, and sent again while it is away.
+//! Requests to a server. They are repeated while the server is away.
 
 use super::leases::Leases;
 use super::stream::Followed;
@@ -27,15 +27,15 @@ const REPLY: Duration = Duration::from_secs(30);
 /// The limits of calls to a server that is away.
 #[derive(Clone, Default)]
 pub struct Patience {
-    /// The longest time for one call. `None` sets no limit.
+    /// The maximum time for one call; `None` for no limit.
     pub limit: Option<Duration>,
-    /// Called once each time the server goes away.
+    /// The callback that runs once each time the server goes away, if set.
     pub on_away: Option<Arc<Teller>>,
-    /// Ends every call at once when cancelled.
+    /// The token that ends every call immediately when it is cancelled.
     pub stop: CancellationToken,
 }
 
-/// Told something in words.
+/// A callback that gets a message.
 type Teller = dyn Fn(&str) + Send + Sync;
 
 /// A request that may be sent several times.
@@ -46,7 +46,7 @@ pub(super) struct ApiRequest {
     query: String,
     headers: HeaderMap,
     body: Option<Vec<u8>>,
-    /// Whether a person makes it at a terminal, and not an agent or one of its surfaces.
+    /// Whether a person makes the request at a terminal, rather than an agent or one of its surfaces.
     is_at_terminal: bool,
 }
 
@@ -56,7 +56,7 @@ impl ApiRequest {
         ApiRequest { method, path: path.into(), query: String::new(), headers, body: None, is_at_terminal: false }
     }
 
-    /// At the surface where this principal acts. Who it is says the token.
+    /// Names the surface at which this principal acts. The token determines who the principal is.
     pub(super) fn by(mut self, by: &Principal) -> ApiRequest {
         if let Some(via) = by.via() {
             self.headers.insert(HeaderName::from_static(api::VIA), HeaderValue::from_static(via.name()));
@@ -65,7 +65,7 @@ impl ApiRequest {
         self
     }
 
-    /// With the asker's own token, wherever it is done.
+    /// Uses the asker's own token, even for an action at a terminal.
     pub(super) fn by_asker(self) -> ApiRequest {
         ApiRequest { is_at_terminal: false, ..self }
     }
@@ -90,11 +90,11 @@ impl ApiRequest {
     }
 }
 
-/// A server, and what this process has there.
+/// A server, with the leases and watches that this process has there.
 pub(super) struct Connection {
     client: Client,
     base: String,
-    /// For what a person does at a terminal of this process.
+    /// The token for a person's actions at a terminal of this process.
     device: OnceLock<HeaderValue>,
     pub(super) patience: Patience,
     is_away: AtomicBool,
@@ -114,7 +114,8 @@ impl Connection {
             .default_headers(headers)
             .connect_timeout(REPLY);
         let builder = match address.starts_with("http://") {
-            // This machine: a proxy would connect to its own, and without TLS no certificates are needed.
+            // The server is on this machine. A proxy would connect to its own machine, and without TLS no certificates
+            // are needed.
             true => builder.no_proxy().tls_certs_only([]),
             false => builder,
         };
@@ -129,12 +130,12 @@ impl Connection {
         })
     }
 
-    /// The same server, used with another token.
+    /// Creates a connection to the same server with another token.
     pub(super) fn with_token(&self, token: &str) -> Result<Connection, reqwest::Error> {
         Connection::new(self.address(), token, self.patience.clone())
     }
 
-    /// From now on, a person's actions at a terminal use their device's token.
+    /// Sets the token of a person's device for their actions at a terminal.
     pub(super) fn set_device(&self, token: &str) {
         if let Some(token) = bearer(token) {
             let _ = self.device.set(token);
@@ -145,7 +146,7 @@ impl Connection {
         self.base.strip_suffix(api::ROOT).unwrap_or(&self.base)
     }
 
-    /// The thread that sends has failed.
+    /// Returns the error of a call whose sending thread has failed.
     pub(super) fn lost(&self) -> StoreError {
         StoreError::unknown(format!("cannot use {}", self.address()), "the thread that sends has failed")
     }
@@ -164,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request once. Returns `None` without a reply of this type.
+    /// Sends a request once. Returns `None` unless there is a reply of this type.
     pub(super) async fn try_once<T: DeserializeOwned>(&self, sent: &ApiRequest) -> Option<T> {
         let (status, body) = self.try_within(REPLY, sent).await.ok()?;
         (status == 200).then(|| serde_json::from_slice(&body).ok())?
@@ -175,7 +176,7 @@ impl Connection {
         Ok((response.status().as_u16(), response.bytes().await?))
     }
 
-    /// Opens the stream of events, from this number on.
+    /// Opens the stream of the events after this number.
     pub(super) async fn stream(&self, after: Option<u64>) -> Result<reqwest::Response, reqwest::Error> {
         let sent = ApiRequest::new(Method::GET, "/events");
         let request = self.request(&sent).header(ACCEPT, "text/event-stream");
@@ -190,7 +191,7 @@ impl Connection {
         self.try_send(sent).await?.map_err(|problem| self.error(problem))
     }
 
-    /// The same. Returns what the server says is wrong with the request.
+    /// Sends a request until there is a reply. A problem that the server reports is returned separately.
     pub(super) async fn try_send<T: DeserializeOwned>(
         &self,
         sent: &ApiRequest,
@@ -204,7 +205,7 @@ impl Connection {
                     return serde_json::from_slice(&body).map(Ok).map_err(|error| self.unreadable(error.to_string()));
                 }
                 Ok((status, body)) => match (status, read_problem(&body)) {
-                    // A proxy speaks for a server that is away.
+                    // A proxy replies for a server that is away.
                     (502..=504, None) => format!("it said {status}"),
                     (status, problem) => {
                         self.is_back();
@@ -227,7 +228,7 @@ impl Connection {
         }
     }
 
-    /// It replied.
+    /// Records that the server has replied.
     pub(super) fn is_back(&self) {
         self.is_away.store(false, Ordering::Relaxed);
     }
@@ -239,33 +240,33 @@ impl Connection {
         }
     }
 
-    /// The error of a call that changed no state at the server.
+    /// Returns the error of a call that changed no state at the server.
     pub(super) fn unreachable(&self, why: String) -> StoreError {
         StoreError::unavailable(format!("cannot reach {}", self.address()), why)
     }
 
-    /// The caller ended this call before its reply.
+    /// Returns the error of a call that the caller ended before its reply.
     pub(super) fn stopped(&self) -> StoreError {
         StoreError::unknown(format!("cannot reach {}", self.address()), "no reply before the process ended")
     }
 
-    /// The error that the server sent.
+    /// Returns the error for a problem that the server sent.
     pub(super) fn error(&self, problem: Problem) -> StoreError {
         problem.into_store_error(format!("cannot use {}", self.address()))
     }
 
-    /// A reply that makes no sense.
+    /// Returns the error of a reply that cannot be read.
     pub(super) fn unreadable(&self, why: impl Into<String>) -> StoreError {
         StoreError::damaged(format!("cannot read what {} sent", self.address()), why.into())
     }
 }
 
-/// The problem in the body of an error. `None` if this is not the server's.
+/// Reads the problem in the body of an error. Returns `None` if the body is not the server's.
 pub(super) fn read_problem(body: &[u8]) -> Option<Problem> {
     serde_json::from_slice::<ErrorBody>(body).ok().map(|body| body.error)
 }
 
-/// A problem in the words of another program.
+/// Returns the problem for an error of another program.
 pub(super) fn unknown_problem(status: u16) -> Problem {
     Problem::new(api::Code::Other, format!("the server said {status}"))
 }
@@ -276,7 +277,7 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Returns whether TLS failed. A retry does not help, because the certificate stays untrusted.
+/// Whether TLS failed. A retry does not help, because the certificate stays untrusted.
 pub(super) fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
     // An IO error does not list the error that it wraps among its sources.
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
@@ -285,6 +286,6 @@ pub(super) fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
 
 pub(super) fn chain(error: &reqwest::Error) -> String {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    // Without the address, which is said anyway.
+    // The address is left out, because the error names it already.
     causes.last().map_or_else(|| "no reply".to_owned(), ToString::to_string)
 }

@@ -1,4 +1,4 @@
-//! Renews this process's leases at a server: that it waits, or shows a list.
+//! Renews the leases of this process at a server. A lease shows that the process waits for an answer or shows a list.
 
 use super::connection::{ApiRequest, Connection};
 use crate::api::{Done, Empty, Gone, Lease, Renew};
@@ -17,7 +17,7 @@ pub(super) enum Leased {
 }
 
 impl Leased {
-    /// Asks for a lease.
+    /// Returns the request for a lease.
     pub(super) fn request(&self) -> ApiRequest {
         match self {
             Leased::Question(id) => ApiRequest::new(Method::POST, format!("/questions/{id}/attach")).body(&Empty {}),
@@ -29,7 +29,7 @@ impl Leased {
 #[derive(Default)]
 pub(super) struct Leases {
     held: Mutex<Held>,
-    /// Another server may have taken over without these leases.
+    /// The signal to renew immediately, because another server may have taken over without these leases.
     soon: Arc<Notify>,
 }
 
@@ -45,7 +45,7 @@ impl Leases {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a lease that the server gave, and renews it from now on.
+    /// Stores a lease from the server, and starts the renewal. Returns the number of the lease.
     pub(super) fn add(&self, connection: &Arc<Connection>, leased: Leased, lease: Lease) -> u64 {
         let mut held = self.held();
         held.last += 1;
@@ -58,7 +58,7 @@ impl Leases {
         number
     }
 
-    /// Renews what is held now, and not only after a while.
+    /// Renews all leases now, instead of after the interval.
     pub(super) fn renew_soon(&self) {
         self.soon.notify_one();
     }
@@ -68,19 +68,21 @@ impl Leases {
         self.held().leases.retain(|_, (leased, _)| !matches!(leased, Leased::Question(of) if of == id));
     }
 
-    /// The process has left: what to tell the server.
+    /// Removes the lease of a process that has left. Returns the request that tells the server; `None` if the lease is
+    /// gone already.
     pub(super) fn remove(&self, number: u64) -> Option<ApiRequest> {
         let (_, lease) = self.held().leases.remove(&number)?;
         Some(end(&lease))
     }
 }
 
-/// Ends a lease.
+/// Returns the request that ends a lease.
 fn end(lease: &str) -> ApiRequest {
     ApiRequest::new(Method::DELETE, format!("/leases/{lease}"))
 }
 
-/// Renews what is held, as long as there is anything. A server that was started anew knows of nothing, and is told.
+/// Renews the leases as long as there are any. A server that was restarted has none of them, so they are requested
+/// again.
 async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>) {
     loop {
         let _ = tokio::time::timeout(every, soon.notified()).await;
@@ -94,7 +96,7 @@ async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>)
             held.leases.values().map(|(_, name)| name.clone()).collect()
         };
         let renewal = ApiRequest::new(Method::POST, "/leases").body(&Renew { renew: names });
-        // An unreachable server is told later.
+        // An unreachable server is tried again after the interval.
         let Some(Gone { gone }) = connection.try_once(&renewal).await else { continue };
         let lost: Vec<(u64, Leased)> = {
             let held = connection.leases.held();

@@ -1,8 +1,8 @@
-//! A store at an address: every call is a request to a server, which decides by the token who acts.
+//! A store at an address. Every call is a request to a server, which determines the principal by the token.
 //!
-//! One thread sends what callers hand to it, one request after the other, so that calls take effect in the order in which they were
-//! made. Every request can be repeated: with the same key it is the same question, with the same attempt the same
-//! ending. A call waits for a server that is away until the limit or the stop of [`Patience`]. It reports this to the caller once.
+//! One thread runs the calls one after the other, in the order in which they were made. Every request can be repeated:
+//! the same key names the same question, and the same attempt gets the same ending. A call waits for a server that is
+//! away until the limit or the stop of [`Patience`]. This wait is reported to the caller once.
 
 mod connection;
 mod leases;
@@ -38,23 +38,23 @@ const STRETCH: u32 = 500;
 /// The reason why an address cannot be opened as a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Not the address of a server.
+    /// The scheme of the address is unknown.
     #[error("{address}: the scheme {scheme} is not known, must be https, or http on this machine")]
     Scheme {
-        /// As it was given.
+        /// The address as it was given.
         address: String,
         /// The scheme before `://`.
         scheme: String,
     },
-    /// Not an address that a token may be sent to.
+    /// A token must not be sent to the address.
     #[error("{0}: must be https://…, or http://127.0.0.1:… on this machine: a token goes there")]
     Address(String),
-    /// The HTTP client cannot be made.
+    /// The HTTP client cannot be created.
     #[error("cannot connect: {0}")]
     Client(String),
 }
 
-/// The store behind a server.
+/// A store that is behind an HTTP server.
 #[derive(Clone)]
 pub struct HttpStore {
     jobs: mpsc::UnboundedSender<Job>,
@@ -64,10 +64,10 @@ pub struct HttpStore {
 type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl HttpStore {
-    /// Opens the store behind the server at this address with this token. It sends no request yet.
+    /// Opens the store behind the server at this address with this token. Opening sends no request.
     ///
     /// # Errors
-    /// If the token must not be sent there.
+    /// If the token must not be sent to the address, or if the client cannot be created.
     pub fn open(address: &str, token: &str, patience: Patience) -> Result<HttpStore, OpenError> {
         let address = address.trim_end_matches('/');
         HttpStore::check(address)?;
@@ -87,18 +87,18 @@ impl HttpStore {
         Ok(HttpStore { jobs, connection: Arc::new(connection) })
     }
 
-    /// The same; what a person does at a terminal of this process is done with the token of their device, so that it is theirs and
-    /// not the asker's word.
+    /// Sets the token of a person's device. The person's actions at a terminal of this process then count as theirs,
+    /// and not as the asker's reports.
     #[must_use]
     pub fn with_device(self, token: &str) -> HttpStore {
         self.connection.set_device(token);
         self
     }
 
-    /// Checks that a token may be sent there.
+    /// Checks that a token may be sent to the address.
     ///
     /// # Errors
-    /// If it must not.
+    /// If the token must not be sent to the address.
     pub fn check(address: &str) -> Result<(), OpenError> {
         match address.split_once("://") {
             Some((scheme, _)) if !["http", "https"].contains(&scheme) => {
@@ -109,16 +109,16 @@ impl HttpStore {
         }
     }
 
-    /// The same store used with another token, whose calls and those of this one keep their order.
+    /// Opens the same store with another token. The calls of both stores keep their order.
     ///
     /// # Errors
-    /// Where the HTTP client cannot be made.
+    /// If the HTTP client cannot be created.
     pub fn with_token(&self, token: &str) -> Result<HttpStore, OpenError> {
         let connection = self.connection.with_token(token).map_err(|error| OpenError::Client(error.to_string()))?;
         Ok(HttpStore { jobs: self.jobs.clone(), connection: Arc::new(connection) })
     }
 
-    /// Has something done: it is on its way when this returns.
+    /// Runs a call on the sending thread. The call is under way when this returns.
     fn call<T: Send + 'static, F>(&self, work: impl FnOnce(Arc<Connection>) -> F) -> Call<T>
     where
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -142,7 +142,7 @@ impl HttpStore {
         self.call(move |connection| async move { connection.send(&sent).await.map(read) })
     }
 
-    /// Sends a request about the register. The reply is `None` if what it is about is not there.
+    /// Sends a request about the register. `read` gets `None` if the object of the request does not exist.
     fn find<T: DeserializeOwned + Send + 'static>(
         &self,
         sent: ApiRequest,
@@ -158,13 +158,13 @@ impl HttpStore {
         })
     }
 
-    /// The person whose answers this token gives. `None` if it is for something else.
+    /// Returns the person in whose name this token answers; `None` if the token does not answer.
     pub fn person(&self) -> Call<Option<String>> {
         let sent = ApiRequest::new(Method::GET, "/me");
         self.ask(sent, |Me { scope, person, .. }| (scope == CredentialScope::Answer).then_some(person))
     }
 
-    /// Takes a lease.
+    /// Requests a lease.
     fn lease(&self, by: &Principal, leased: Leased) -> Call<Attachment> {
         let store = self.clone();
         let sent = leased.request().by(by);
@@ -174,7 +174,7 @@ impl HttpStore {
         })
     }
 
-    /// Says that a process is there until it is dropped.
+    /// Returns an attachment that ends its lease when dropped.
     fn attachment(&self, connection: &Arc<Connection>, leased: Leased, lease: Lease) -> Attachment {
         let number = connection.leases.add(connection, leased, lease);
         let store = self.clone();
@@ -195,7 +195,7 @@ pub fn is_same_server(one: &str, other: &str) -> bool {
     matches!((origin(one), origin(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// A token goes there: encrypted, or not off this machine.
+/// Whether a token may be sent to the address, because the connection is encrypted or stays on this machine.
 fn is_safe(address: &str) -> bool {
     match address.split_once("://") {
         Some(("https", rest)) => !rest.is_empty(),
@@ -209,12 +209,12 @@ fn is_safe(address: &str) -> bool {
     }
 }
 
-/// A request about one question.
+/// Returns a request about one question.
 fn about(by: &Principal, method: Method, which: &QuestionRef, route: &str) -> ApiRequest {
     about_form(by, method, which, route, false)
 }
 
-/// The same, for the whole question.
+/// Returns a request about one question that asks for the whole record.
 fn about_whole(by: &Principal, method: Method, which: &QuestionRef, route: &str) -> ApiRequest {
     about_form(by, method, which, route, true)
 }
@@ -238,7 +238,7 @@ impl Store for HttpStore {
         let store = self.clone();
         self.call(move |connection| async move {
             let put: PutReply = match connection.send(&sent).await {
-                // The question does not fit here. It is no answer that does not fit.
+                // The server rejects the question itself. The violations are not about an answer.
                 Err(StoreError::Misfit(violations)) => {
                     let what = format!("{} does not take the question", connection.address());
                     return Err(StoreError::damaged(what, violations));
@@ -268,7 +268,7 @@ impl Store for HttpStore {
             return refused("an agent cannot answer");
         }
         let sent = match end {
-            // Its key is one of the asker's token.
+            // The key of the question belongs to the asker's token.
             End::Withdraw => about_whole(by, Method::POST, which, "/withdraw").body(&Empty {}).by_asker(),
             End::Resolve { outcome, reported } => {
                 about_whole(by, Method::POST, which, "/answer").body(&Resolve { outcome, reported })
@@ -279,7 +279,7 @@ impl Store for HttpStore {
             let no_ending = || connection.unreadable("it has not ended");
             match connection.try_send(&sent).await? {
                 Ok(question) => stored(&connection, question)?.ending.ok_or_else(no_ending),
-                // The earlier ending.
+                // The problem contains the earlier ending.
                 Err(mut problem) => match problem.more.question.take() {
                     Some(question) => {
                         let ending = stored(&connection, question)?.ending.ok_or_else(no_ending)?;
@@ -375,7 +375,7 @@ impl Store for HttpStore {
                 let list = ApiRequest::new(Method::GET, "/events").by(&by).with(&stretch);
                 let EventsReply { events, gap, next, last } = connection.send(&list).await?;
                 if gap && !is_first {
-                    // For another stretch, which begins with it.
+                    // The next call returns the events after the gap.
                     return Ok(all);
                 }
                 all.events.extend(events);
@@ -438,7 +438,7 @@ impl Store for HttpStore {
     }
 }
 
-/// The calls of an administrator. The server itself makes the others.
+/// The calls of an administrator. Only the server itself makes the other calls.
 impl Credentials for HttpStore {
     fn admit(&self, command: RegisterCommand) -> Call<RegisterReply> {
         use RegisterCommand as Command;

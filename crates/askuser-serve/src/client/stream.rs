@@ -15,7 +15,7 @@ const SILENCE: Duration = Duration::from_secs(45);
 #[derive(Default)]
 pub(super) struct Followed {
     watchers: Mutex<Watchers>,
-    /// Becomes `true` once the stream is open; `None` without a stream.
+    /// A flag that becomes `true` once the stream is open; `None` without a stream.
     open: Mutex<Option<watch::Receiver<bool>>>,
 }
 
@@ -23,7 +23,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hears from now on what happens.
+/// Creates a watch of later events, and opens the stream if there is none.
 pub(super) async fn watch(connection: &Arc<Connection>, what: &Watched) -> Result<Watch, StoreError> {
     let heard = lock(&connection.followed.watchers).add(what);
     let mut open = {
@@ -42,7 +42,7 @@ pub(super) async fn watch(connection: &Arc<Connection>, what: &Watched) -> Resul
     Ok(heard)
 }
 
-/// Keeps the stream open, and tells the watches.
+/// Keeps the stream open and sends its events to the watches.
 async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
     let (mut last, mut pause) = (None, SOON);
     loop {
@@ -70,13 +70,13 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
     }
 }
 
-/// Reports to the watches why there is no stream.
+/// Ends the watches with the reason why there is no stream.
 fn give_up(connection: &Connection, why: &StoreError) {
     *lock(&connection.followed.open) = None;
     lock(&connection.followed.watchers).disconnect(why);
 }
 
-/// The number at which a stream begins.
+/// The event number at which a stream begins.
 #[derive(serde::Deserialize)]
 struct Place {
     seq: u64,

@@ -1,11 +1,11 @@
-// The page: what waits, one question, what was decided. Text of others only ever becomes text nodes.
+// The page: the pending questions, one question, and the log. Untrusted text only becomes text nodes.
 
 // ---- small tools ----
 
 const $ = id => document.getElementById(id);
 const main = $('main');
 
-/** An element. Strings among its children become text nodes; null and false are left out. */
+/** Returns an element. Strings among its children become text nodes; null and false are left out. */
 const el = (tag, props = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -32,19 +32,19 @@ const write = (key, value) => {
   } catch { return false; }
 };
 
-/** This page's token, and what the browser stores for it. Each key carries the credential's id; all of them go with the token. */
+/** The token of this page, and the browser's data for it. Each key contains the credential's id. The data is removed with the token. */
 const kept = {
   token: read(TOKEN),
   key: name => `askuser.${kept.token?.split('_')[1]}.${name}`,
   get: name => read(kept.key(name)),
   set: (name, value) => Boolean(kept.token) && write(kept.key(name), value),
-  /** The names that begin so. */
+  /** Returns the stored names with this beginning. */
   names: begin => {
     try {
       return Object.keys(localStorage).filter(key => kept.token && key.startsWith(kept.key(begin))).map(key => key.slice(kept.key('').length));
     } catch { return []; }
   },
-  /** Removes what belongs to another credential. */
+  /** Removes the data of other credentials. */
   tidy: () => {
     try {
       const others = Object.keys(localStorage).filter(key => key.startsWith('askuser.') && key !== TOKEN && !(kept.token && key.startsWith(kept.key(''))));
@@ -54,7 +54,7 @@ const kept = {
 };
 kept.tidy();
 
-/** Uses another token, or none. The page loads anew: what was typed before is never sent with it. */
+/** Uses another token, or none. The page reloads, so that text typed before is never sent with the new token. */
 const adopt = token => {
   write(TOKEN, token);
   kept.token = token;
@@ -62,7 +62,7 @@ const adopt = token => {
   location.reload();
 };
 addEventListener('storage', event => {
-  // Another tab uses another token, or has sent something.
+  // Another tab uses another token, or has sent an answer.
   if (event.key === TOKEN || event.key === null) location.reload();
   else if (event.key.startsWith(kept.key('sending.'))) { outbox.deliver(); changed(null); }
 });
@@ -78,11 +78,11 @@ const clock = ms => new Date(ms).toLocaleString([], {dateStyle: 'medium', timeSt
 
 // ---- the server ----
 
-/** How far the server's clock is ahead: ages and deadlines are the store's. */
+/** The lead of the server's clock, because ages and deadlines are by the store's time. */
 let skew = 0;
 let online = true;
 
-/** One request. Fails if no reply came. Returns every reply, with its status; a token that was revoked ends the page instead. */
+/** Sends one request. Fails without a reply. Returns any reply with its status. A revoked token ends the page instead. */
 const request = async (method, path, {body, key, signal, accept, keepalive} = {}) => {
   const headers = {'X-Askuser': '1', Accept: accept ?? 'application/json'};
   const {token} = kept;
@@ -127,12 +127,12 @@ const connection = now => {
   flushDrafts().catch(() => {});
 };
 
-/** The words for a reply that is no success. */
+/** Returns the message for a failed request. */
 const failure = ({status, body}) => body?.error?.message ?? `The server answered ${status}.`;
 
 // ---- answers without a reply ----
 
-/** Sends an answer once; fails if there is no reply within 20 s. Nobody knows then whether it was stored: the same attempt finds out. */
+/** Sends an answer once. Fails without a reply within 20 s. It is then unknown whether the answer was stored; the same attempt finds out. */
 const post = async (id, {path, body, attempt}) => {
   const cut = new AbortController();
   const timer = setTimeout(() => cut.abort(), 20_000);
@@ -141,7 +141,7 @@ const post = async (id, {path, body, attempt}) => {
   return reply;
 };
 
-/** Delivers answers from any view and any tab until each has a reply. The attempt stays the same: to send it twice is safe. */
+/** Sends answers of all views and tabs until each has a reply. The attempt stays the same, so sending twice is safe. */
 const outbox = {
   kick: () => {},
   failed: new Set(),
@@ -163,7 +163,7 @@ const outbox = {
     if (!reply) outbox.failed.add(id);
     else if (!isTaken) kept.set(`sending.${id}`, null);
     if (reply?.status < 300) forgetDraft(id, pending.cleared);
-    // After it was taken back only the store knows how the question stands.
+    // After the answer was taken back, only the store knows the state of the question.
     if (!isTaken && view.sent) view.sent(id, reply); else changed(id);
   },
   takeBack: id => { kept.set(`sending.${id}`, null); outbox.failed.delete(id); },
@@ -175,7 +175,7 @@ const channel = 'BroadcastChannel' in window ? new BroadcastChannel('askuser') :
 let leading = false;
 let wake = () => {};
 
-/** Something changed in the store: what is on the screen looks again. */
+/** Reloads the view, because the store has changed. */
 const changed = id => {
   if (view.changed) view.changed(id);
   count();
@@ -195,7 +195,7 @@ const listen = async () => {
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = '';
       for (;;) {
-        // The server is heard every 15 seconds; silence means that the connection is dead.
+        // The server sends a heartbeat every 15 seconds. Silence means that the connection is dead.
         const silence = setTimeout(() => cut.abort(), 45_000);
         const {value, done} = await reader.read().finally(() => clearTimeout(silence));
         if (done) break;
@@ -213,7 +213,7 @@ const listen = async () => {
         }
       }
     } catch { /* said by the connection */ }
-    // The first retry at once, then slower; a connection that is back cuts it short.
+    // The first retry is immediate, later ones are slower. A restored connection ends the pause.
     await Promise.race([pause(wait), new Promise(done => { wake = done; })]);
     wait = Math.min(30_000, wait ? wait * 2 : 1000);
   }
@@ -226,7 +226,7 @@ const lead = () => {
   else listen().finally(() => { leading = false; });
 };
 
-// ---- how many wait: title, icon, notification ----
+// ---- the number of pending questions: title, icon, notification ----
 
 let waiting = null;
 const count = async () => {
@@ -239,7 +239,7 @@ const count = async () => {
 
 const counted = async body => {
   const before = waiting;
-  // What waits for others calls nobody here.
+  // Questions for others cause no notification here.
   const mine = body.questions.filter(question => question.mine !== false);
   const total = body.next ? (await call('GET', '/count?state=pending&mine=1')).body.count : mine.length;
   waiting = new Set(mine.map(question => question.id));
@@ -326,7 +326,7 @@ const row = row => {
   };
   let node = inner();
   if (!node) return null;
-  // Columns as steps, for a style attribute is not allowed here.
+  // The indentation is in nested elements, because the policy allows no style attribute.
   for (let i = 0; i < Math.min(6, Math.floor(row.indent / 2)); i += 1) node = el('div', {class: 'under'}, node);
   for (let i = 0; i < row.quotes; i += 1) node = el('div', {class: 'quote'}, node);
   return node;
@@ -350,7 +350,7 @@ const facts = ({id, asked_ms, asker, state, background, page}) => el('span', {cl
 
 const states = {answered: 'answered', cancelled: 'dismissed', declined: 'declined', discuss: 'talk first', timed_out: 'timed out', withdrawn: 'withdrawn', settled: 'settled where it was asked'};
 
-/** What was read last: a list, by its state, and a question, by its id. Without a connection they are shown again. */
+/** The replies read last: lists by state, and questions by id. They are shown again without a connection. */
 const lists = {};
 const known = new Map();
 
@@ -381,18 +381,18 @@ const listView = state => {
       if (!isWhole || !lists[state]) return;
       reply = lists[state];
     }
-    // A later keystroke has asked again.
+    // A later keystroke has started another request.
     if (mine !== run) return;
     if (reply.status !== 200) { empty.textContent = failure(reply); return; }
     const {questions, next, unreadable = []} = reply.body;
     if (isWhole) lists[state] = reply;
     questions.forEach(question => known.set(question.id, question));
-    // A row that is drawn anew under a finger does not feel the tap.
+    // A row that is redrawn under a finger would miss the tap.
     const now = JSON.stringify([Math.floor(Date.now() / 60_000), next, unreadable, outbox.ids(), questions.map(question => ({...question, read_ms: 0}))]);
     if (!further && now === drawn) return;
     drawn = further ? null : now;
     const focused = document.activeElement?.getAttribute?.('href');
-    // Mine come first, whatever page this is.
+    // The person's own questions come first on every page of the list.
     if (!further) list.replaceChildren();
     for (const question of questions) {
       const isFirst = state === 'pending' && question.mine === false && !list.querySelector('.others');
@@ -426,7 +426,7 @@ const listView = state => {
   };
 };
 
-/** How a question ended, in words. */
+/** Describes the ending of a question. */
 const ending = ({resolution, settled, state, page, withdrawn_by: by, ended_ms: at}) => {
   const device = resolution?.device && resolution.device !== resolution.by ? ` on ${resolution.device}` : '';
   const who = resolution?.by ?? settled?.by ?? by;
@@ -443,18 +443,18 @@ const outcome = question => {
 
 // ---- drafts ----
 
-/** Saves a draft: the reply, and whether this browser need not store it any longer. A closing page may still send a short one. */
+/** Saves a draft. Returns the reply, and whether this browser may remove its copy. A closing page may still send a short draft. */
 const saveDraft = async (id, body) => {
   const reply = await call('PUT', `/questions/${id}/draft`, {body, keepalive: JSON.stringify(body).length < 15_000});
   return {others: reply.body?.drafts ?? [], stored: reply.status < 300, done: reply.status < 300 || [403, 404].includes(reply.status)};
 };
 
-/** Saves the drafts of other pages of this browser, which were closed or offline. Each keeps its version. */
+/** Saves the drafts of other pages of this browser that were closed or offline. Each draft keeps its version. */
 const flushDrafts = async () => {
   for (const name of kept.names('draft.').filter(name => !name.endsWith(`.${view.writer}`))) {
     const {id, body} = kept.get(name) ?? {};
     const {done} = id ? await saveDraft(id, body) : {done: true};
-    // Its own page may have stored a later one meanwhile.
+    // The page of the draft may have stored a later one meanwhile.
     if (done && JSON.stringify(kept.get(name)?.body) === JSON.stringify(body)) kept.set(name, null);
   }
 };
@@ -466,7 +466,7 @@ const forgetDraft = (id, cleared) => {
   saveDraft(id, cleared).then(({done}) => { if (done) kept.set(name, null); }, () => {});
 };
 
-/** A draft in words, a line for each thing typed. */
+/** Describes a draft, with a line for each question and field. */
 const wordsOf = ({answers, discuss, decline}) => [
   ...answers.map(answer => {
     const notes = answer.note ? [answer.note] : (answer.notes ?? []).map(({text}) => text);
@@ -476,7 +476,7 @@ const wordsOf = ({answers, discuss, decline}) => [
 
 // ---- one question ----
 
-/** A list that is longer is searched. */
+/** The number of options beyond which a list has a search field. */
 const SEARCHED = 20;
 const READ_FIRST = 'Read it to its end first: Space reads on.';
 
@@ -500,7 +500,7 @@ const questionView = id => {
     ...(work.discuss !== null ? {discuss: work.discuss} : {}),
     ...(work.decline !== null ? {decline: work.decline} : {}),
   });
-  /** A note belongs to the option where it was typed: with that one it is shown and sent. The empty label is Other's. */
+  /** Returns the notes of the chosen options. A note is shown and sent only with its option. The empty label is Other's. */
   const notesOf = done => [...done.notes].filter(([label]) => (label === '' ? done.isOther : done.picks.includes(label)));
   const answerOf = (asked, done, given = notesOf(done)) => {
     const notes = [...given].filter(([, text]) => text.trim()).map(([label, text]) => label === '' ? {text} : {option: label, text});
@@ -527,7 +527,7 @@ const questionView = id => {
     state.decline = given.decline ?? null;
     return state;
   };
-  // The versions of drafts that this page has taken over, and the drafts that its person has not chosen about yet.
+  // `replaces` has the versions of drafts that this page has taken over. `others` has the drafts that await the person's choice.
   const writer = random();
   const local = `draft.${id}.${writer}`;
   let edit = 0;
@@ -543,14 +543,14 @@ const questionView = id => {
     return body;
   };
   const save = () => {
-    // Whoever has begun to answer is not cut off.
+    // The deadline is removed once the person has begun to answer.
     if (question.expires_ms && !held) { held = true; call('POST', `/questions/${id}/hold`, {body: {}}).then(load, () => {}); }
     changed = true;
     keep();
     clearTimeout(saving);
     saving = setTimeout(store, 500);
   };
-  /** Saves what was changed here. One save after the other, so that the last one is the last to arrive. */
+  /** Saves the changes of this page. Saves run one after the other, so that the last one arrives last. */
   const store = () => {
     clearTimeout(saving);
     if (!changed || closed || !isMine()) return stored;
@@ -567,7 +567,7 @@ const questionView = id => {
     return stored;
   };
   const isOpen = other => !replaces.some(seen => seen.writer === other.version.writer && seen.edit === other.version.edit);
-  /** Text of the same person from another surface: they choose. */
+  /** Returns the choice between this draft and the same person's draft from another surface. */
   const rival = () => {
     const other = others.find(isOpen);
     if (!other) return null;
@@ -584,7 +584,7 @@ const questionView = id => {
   };
   const drawRival = () => box.querySelector('#rival')?.replaceChildren(...[rival()].filter(Boolean));
 
-  // -- sending: an answer waits for a connection, a permission never --
+  // -- sending: an answer waits for a connection, a permission never does --
   const cleared = () => ({answers: [], version: {writer, edit: edit + 2}, replaces});
   const send = async (path, body) => {
     if (isSending()) return;
@@ -624,7 +624,7 @@ const questionView = id => {
   const last = () => pageOf().questions.length > 1 ? pageOf().questions.length : 0;
   const go = at => { work.at = at; draw(); box.querySelector('h1, h2, legend')?.focus?.(); box.querySelector('input, button.main')?.focus({preventScroll: true}); };
 
-  /** A text that a key shows whole: `o` the model's reason, `v` the input of a tool. */
+  /** The texts that a key shows in full: `o` for the model's reason, `v` for the input of a tool. */
   const opened = new Set();
   const open = key => {
     if (opened.has(key)) opened.delete(key); else opened.add(key);
@@ -650,15 +650,15 @@ const questionView = id => {
       input && opened.has('v') && el('pre', {class: 'pane exact', tabindex: '0', 'aria-label': 'Input as JSON'}, input));
   };
 
-  // -- reading: no option can be chosen before every part of the text that is agreed to was on the screen --
+  // -- reading: no option can be chosen before all parts of the text to agree to were on the screen --
   const OVERLAP = 24;
   const isUnread = () => pageOf().agreed && !work.read;
-  /** Notes how far the text was on the screen, in pixels from its beginning. A part that was jumped over does not count. */
+  /** Records how far the text was on the screen, in pixels from its beginning. Skipped parts do not count. */
   const noteSeen = () => {
     const text = box.querySelector('.agreed');
     if (!text || work.read || document.hidden) return;
     const {top, bottom, width} = text.getBoundingClientRect();
-    // Another width wraps it into other lines.
+    // Another width wraps the text into other lines.
     if (work.width !== width) Object.assign(work, {width, seen: 0});
     const [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)].map(y => y - top + text.scrollTop);
     if (from <= work.seen + 1) work.seen = Math.max(work.seen, to);
@@ -729,7 +729,7 @@ const questionView = id => {
       });
       fields.unshift(search);
     }
-    // A text is asked for, and nothing else.
+    // The question asks for a text only.
     if (asked.other && !asked.options.length) {
       const text = el('textarea', {'aria-label': asked.text, maxlength: pageOf().typed_max, rows: 2, id: 'other'});
       text.value = done.other;
@@ -780,12 +780,12 @@ const questionView = id => {
       if (asked.length > 1) go(open);
       return;
     }
-    // A draft may have picked an option.
+    // A draft may have picked an option before the text was read.
     if (isUnread() && work.answers.some(done => done.picks.length)) return say(READ_FIRST);
     send('answer', {status: 'answered', answers: asked.map((one, i) => answerOf(one, work.answers[i]))});
   };
 
-  /** Declining and talking first: words, then a button; one stray tap does neither. */
+  /** Returns the form to decline or to discuss first. It needs a second tap, so that one stray tap does neither. */
   const aside = (kind, title, field, button, path) => {
     if (work[kind] === null) return null;
     const text = el('textarea', {id: kind, 'aria-label': field, maxlength: pageOf().typed_max});
@@ -823,7 +823,7 @@ const questionView = id => {
       el('p', {}, el('a', {href: '#/', class: 'button'}, 'Back to the list'))];
   };
 
-  /** A question that is for others, to be read. */
+  /** Returns the view of a question for others, which can only be read. */
   const forOthers = () => [heading(),
     el('div', {class: 'notice'}, el('h1', {tabindex: '-1'}, `This question is for ${pageOf().for}`),
       el('p', {}, 'You can read it here, but only they can answer it.')),
@@ -851,16 +851,16 @@ const questionView = id => {
       const apart = aside('decline', several ? 'Decline these questions?' : 'Decline?', 'Reason, if you like', 'Decline', 'decline')
         ?? aside('discuss', 'Talk about it first', 'What you want to say', 'Send', 'discuss');
       const one = asked[work.at];
-      // A list or code is no heading: it stands below the header then.
+      // A list or code is no heading, so it is shown below the header.
       const isPlain = one?.rows.every(line => line.kind === 'prose' && !line.marker && !line.quotes);
       const words = isPlain && one.rows.flatMap((line, i) => [i > 0 && el('br'), ...pieces(line.pieces)]);
-      // Without a context the question itself is agreed to.
+      // Without a context, the person agrees to the question itself.
       const agreed = pageOf().agreed && !pageOf().context ? 'agreed' : null;
       const body = apart ?? (one ? el('fieldset', {disabled: isSending()}, el('legend', {class: isPlain ? agreed : null}, el('h1', {tabindex: '-1'},
         el('span', {class: 'chip'}, one.header), ' ', el('span', {class: pageOf().exact ? 'exact' : null}, words || []))), !isPlain && el('div', {class: agreed}, rows(one.rows)),
       pageOf().agreed && el('p', {class: 'muted', id: 'read-on', hidden: work.read}, 'You can choose once you have seen all of it. ', el('button', {type: 'button', onclick: readOn}, 'Read on')),
       options(one, work.answers[work.at])) : review());
-      // A browser that restores forms after a reload knows nothing of the draft.
+      // A browser that restores forms after a reload does not know the draft.
       const form = el('form', {onsubmit: submit, autocomplete: 'off'}, el('div', {id: 'rival'}, rival()),
         several && el('progress', {max: asked.length, value: Math.min(work.at + 1, asked.length), 'aria-label': 'Progress'}),
         several && one && el('p', {class: 'muted'}, `Question ${work.at + 1} of ${asked.length}`),
@@ -876,7 +876,7 @@ const questionView = id => {
       box.replaceChildren(el('div', {class: about ? 'wide' : null}, el('div', {}, heading(), deadline(), why(), about), form));
       ready();
     }
-    // A reason that is whole on the screen has no button.
+    // A reason that is fully visible needs no button.
     for (const pane of box.querySelectorAll('.why:not(.whole)')) pane.nextSibling.hidden = pane.scrollHeight <= pane.clientHeight;
     for (const [name, top] of places) {
       const pane = [...box.querySelectorAll('.pane')].find(pane => pane.ariaLabel === name);
@@ -886,7 +886,7 @@ const questionView = id => {
     requestAnimationFrame(noteSeen);
   };
 
-  // One at a time: a second one must not begin with an empty draft what the first has let somebody fill.
+  // One load runs at a time. A second one could replace the text that the person has begun to type by an empty draft.
   let loading = null;
   let again = false;
   const load = () => {
@@ -919,13 +919,13 @@ const questionView = id => {
         const {status, body} = isMine() ? await call('GET', `/questions/${id}/draft`) : {};
         if (status === 200) drafts = body.drafts;
       } catch { /* said by the connection */ }
-      // What this browser could not store is newer than what the store has.
+      // A draft that this browser could not save is newer than the store's drafts.
       const [name] = kept.names(`draft.${id}.`);
       const own = name && kept.get(name);
       work = fromDraft(own?.body ?? drafts[0]);
       if (own) {
         work.attempt = own.attempt;
-        // An earlier draft of the same page is part of it.
+        // The draft includes an earlier draft of the same page.
         const [earlier, rest] = [true, false].map(is => drafts.filter(({version}) => (version.writer === own.body.version.writer) === is));
         replaces = [own.body.version, ...earlier.map(({version}) => version), ...own.body.replaces];
         others = rest;
@@ -955,7 +955,7 @@ const questionView = id => {
     writer,
     start: load,
     changed: which => { if (which === null || which === id) load(); },
-    // A phone may end a page that is out of sight.
+    // A phone may end a hidden page, so the draft is saved first.
     store: () => { if (work && question?.state === 'pending' && !isSending()) store(); },
     sent: (which, reply) => { if (which === id && work) sent(reply); },
     leave: () => {
@@ -1035,7 +1035,7 @@ const pairView = problem => {
   return {nodes: [box], start: ask, leave: () => { closed = true; }};
 };
 
-/** Asks whether a browser that answers for one person is to answer for another one. */
+/** Asks whether a browser that answers for one person should answer for another one. */
 const switchView = (code, mine, theirs) => ({nodes: [el('h1', {tabindex: '-1'}, `Answer as ${theirs} from now on?`),
   el('p', {}, `This browser answers as ${mine}. The link is for ${theirs}.`), el('p', {}, `What ${mine} typed here and has not sent is removed from this browser.`),
   el('div', {class: 'actions'}, el('button', {type: 'button', class: 'main', onclick: () => redeem(code)}, `Answer as ${theirs}`),
@@ -1056,7 +1056,7 @@ const unpairable = error => {
 const exchange = async code => {
   try {
     const me = kept.token && (await call('GET', '/me')).body;
-    // The code is not left in the address bar or in the history.
+    // The code must not stay in the address bar or in the history.
     history.replaceState(null, '', '#/');
     if (!me) return redeem(code);
     const link = await call('POST', '/pair/person', {body: {code}});

@@ -1,4 +1,5 @@
-//! The page and its assets: in the executable, the same for everybody, and without a secret. `app.js` draws what `model` tells it.
+//! The page and its assets. They are part of the executable, the same for all users, and contain no secret. `app.js`
+//! draws the data from `model`.
 
 mod model;
 
@@ -12,16 +13,17 @@ use hyper::{Method, StatusCode};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-/// Something that a browser may get.
+/// A file that a browser may request.
 struct Asset {
     path: String,
     kind: &'static str,
     content: Bytes,
-    /// Its name has its hash: it never changes.
+    /// Whether the file never changes, because its path contains its hash.
     is_immutable: bool,
 }
 
-/// The page, and what it names. A file that the page names has its hash in its own name, so that no browser shows an old one.
+/// The page and the files that it names. The path of such a file contains its hash, so that no browser shows an old
+/// version.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let hashed = |name: &str, kind, text: &str| {
         let hash = hex(&Sha256::digest(text)[..8]);
@@ -29,7 +31,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         let path = format!("/assets/{stem}-{hash}.{end}");
         Asset { path, kind, content: Bytes::from(text.to_owned()), is_immutable: true }
     };
-    // Neither its indentation nor its comments go to a phone.
+    // The script is sent without its indentation and comments, because a phone may load it.
     let lines = include_str!("app.js").lines().map(str::trim_start);
     let script: Vec<&str> = lines.filter(|line| !line.starts_with("//") && !line.starts_with("/** ")).collect();
     let script = hashed("app.js", "text/javascript; charset=utf-8", &script.join("\n"));
@@ -45,7 +47,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     vec![page, manifest, script, style, icon]
 });
 
-/// Answers a request outside the API. The headers that every reply has are added by the server.
+/// Answers a request outside the API. The server adds the headers that all replies share.
 pub(crate) fn answer(method: &Method, path: &str) -> Response {
     let text = |status, words: &'static str| (status, "text/plain", Bytes::from_static(words.as_bytes()), false);
     let (status, kind, content, is_immutable) = match ASSETS.iter().find(|asset| asset.path == path) {
@@ -97,7 +99,7 @@ mod tests {
         for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
             assert!(!script.contains(word), "{word}");
         }
-        // The names of SVG's vocabulary are no addresses.
+        // The namespace of SVG is no address.
         let all = [script, include_str!("style.css"), include_str!("index.html")].concat();
         assert!(!all.replace("http://www.w3.org/2000/svg", "").contains("://"));
     }

@@ -1,5 +1,5 @@
-//! A question as the page draws it: every text past the gate for untrusted text, Markdown read into rows, what is agreed to
-//! exactly as it is.
+//! A question as the page draws it. Every text has passed the gate for untrusted text, and Markdown is parsed into
+//! rows. Text to agree to stays exactly as it is.
 
 use askuser::exact::{self, Charset};
 use askuser::permission::condition;
@@ -8,7 +8,7 @@ use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
 use askuser_markdown::{DiffLine, Kind, Look, NumberedLine, Piece, Row, has_blocks, inline};
 use serde_json::{Value, json};
 
-/// The data for the page beside the question's JSON.
+/// Returns the data that the page needs beside the question's JSON.
 pub(crate) fn model(question: &StoredQuestion) -> Value {
     let request = &question.request;
     let (origin, purpose) = (request.origin(), request.key().purpose);
@@ -45,7 +45,7 @@ fn shown(context: &Context) -> Value {
             let line = |(at, line): (usize, &str)| match numbered.get(at) {
                 Some(NumberedLine { says: DiffLine::Place, .. }) => {
                     let text = line.splitn(3, "@@").nth(2).unwrap_or_default();
-                    // Before the first hunk of a file the line carries no information.
+                    // Before the first hunk of a file, this line carries no information.
                     let is_needed = !std::mem::take(&mut is_first) || !text.is_empty();
                     is_needed.then(|| json!({"text": text, "says": DiffLine::Place, "number": "⋮"}))
                 }
@@ -87,7 +87,8 @@ fn option(option: &Choice) -> Value {
     })
 }
 
-/// A text as the prompt reads it: lists and code as such, otherwise bold and code alone.
+/// Parses a text into rows as the prompt does. Without lists and code blocks, only bold text and inline code are
+/// parsed.
 fn rows(text: &str) -> Vec<Row> {
     match has_blocks(text) {
         true => askuser_markdown::rows(text),

@@ -1,4 +1,4 @@
-//! Extractors: the caller of a route, its parameters and its body.
+//! Extractors of the caller of a route, of its parameters and of its body.
 
 use super::{Caller, Server};
 use crate::api::{Code, Empty, Problem};
@@ -16,18 +16,18 @@ use serde_json::error::Category;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The largest body that is read: a draft of four full questions, escaped.
+/// The maximum size of a body in bytes: a draft of four full questions, escaped.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
-/// The limit for a client without a verified credential: enough for a code, a secret and a name.
+/// The maximum size of a body without a verified credential, in bytes: a code, a secret and a name.
 const MAX_BYTES_UNVERIFIED: usize = 1024;
 
-/// The callers of a route.
+/// The callers that a route admits.
 pub(super) trait Scoped: FromRequestParts<Arc<Server>, Rejection = Problem> + Send {
-    /// The scopes of their credentials.
+    /// The scopes of the callers' credentials.
     const SCOPES: &[CredentialScope];
 }
 
-/// Declares extractors of callers, each for credentials of these scopes.
+/// Declares extractors of callers that have credentials of these scopes.
 macro_rules! scoped {
     ($($(#[$doc:meta])* $name:ident = [$($scope:ident),*];)*) => {$(
         $(#[$doc])*
@@ -79,7 +79,7 @@ fn caller(parts: &Parts, scopes: &[CredentialScope]) -> Result<Arc<Caller>, Prob
     }
 }
 
-/// A client without a credential.
+/// A caller without a credential.
 pub(super) struct Unverified;
 
 impl Scoped for Unverified {
@@ -96,7 +96,7 @@ impl FromRequestParts<Arc<Server>> for Unverified {
 
 /// A request to a route: its parameters and its body.
 pub(super) struct Call<Q = Empty, B = Empty> {
-    /// The parameter in the path, decoded. Empty for a route without one.
+    /// The decoded parameter in the path. Empty for a route without one.
     pub(super) segment: String,
     pub(super) query: Q,
     pub(super) body: B,
@@ -110,7 +110,7 @@ impl<Q, B> Call<Q, B> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The value of a header that has one value of text. The error is a value of another kind.
+    /// Returns the value of a header that has one text value; `None` without the header. Fails if the value is no text.
     pub(super) fn text_header(&self, name: impl AsHeaderName) -> Result<Option<&str>, ()> {
         self.headers.get(name).map(|value| std::str::from_utf8(value.as_bytes()).map_err(drop)).transpose()
     }
@@ -127,7 +127,7 @@ impl<Q: DeserializeOwned + Send, B: DeserializeOwned> FromRequest<Arc<Server>> f
         let query = read_query(parts.uri.query().unwrap_or_default())?;
         let caller = parts.extensions.get::<Arc<Caller>>();
         let body = read_whole(body, if caller.is_some() { MAX_BYTES } else { MAX_BYTES_UNVERIFIED }).await?;
-        // The store checks the credentials of persons and agents. An administrator is no principal.
+        // The store checks the credentials of people and agents. An administrator is no principal of the store.
         if let Some(caller) = caller.filter(|caller| caller.scope() == CredentialScope::Admin)
             && server.credentials.credential(caller.id()).await?.is_none()
         {
@@ -158,7 +158,7 @@ where
     }
 }
 
-/// Reads a body. One without any text is an object without fields.
+/// Parses a body. An empty body counts as an object without fields.
 fn read_body<B: DeserializeOwned>(body: &[u8]) -> Result<B, Problem> {
     let body = if body.is_empty() { b"{}" } else { body };
     let mut json = serde_json::Deserializer::from_slice(body);
@@ -169,7 +169,7 @@ fn read_body<B: DeserializeOwned>(body: &[u8]) -> Result<B, Problem> {
         if error.classify() != Category::Data {
             return Problem::new(Code::BadRequest, format!("the body is no JSON: {error}"));
         }
-        // The words of serde: "invalid type: string, expected u64 at line 1 column 5".
+        // The message of serde is, for example, "invalid type: string, expected u64 at line 1 column 5".
         let words = error.to_string();
         let words = words.split_once(" at line ").map_or(&*words, |(words, _)| words);
         let (fact, limit) = match words.split_once(", expected ") {

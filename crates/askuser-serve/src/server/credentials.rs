@@ -78,7 +78,7 @@ impl Server {
         ok(ShownPairing { address, browser, expires_ms, approved, person })
     }
 
-    /// Approves a device, as the person's whom the administrator names, or the owner's.
+    /// Approves a device for the person whom the administrator names, or for the owner.
     pub(super) async fn approve(self: Arc<Server>, _: Admin, call: Call<Empty, Approve>) -> Reply<Done> {
         let person = call.body.person.map(|person| people::name("person", &person)).transpose()?;
         let person = person.unwrap_or_else(|| self.options.person.clone());
@@ -91,7 +91,7 @@ impl Server {
         _: Unverified,
         call: Call<Empty, WantCode>,
     ) -> Reply<CodeToShow> {
-        // Behind a proxy every browser has the proxy's address.
+        // Behind a proxy, every browser has the proxy's address.
         let address = self.options.public_url.is_none().then(|| call.address.clone());
         let browser = call.header(USER_AGENT).map(str::to_owned);
         ok(pairing::shown_code(&*self.credentials, address, browser).await?)
@@ -142,7 +142,7 @@ impl Server {
         Ok(Paired { approved: true, token: Some(token), person, name: Some(known.name) })
     }
 
-    /// Counts a code that is not valid as a credential that is not.
+    /// Counts an invalid code as a rejected credential.
     fn counted<T>(&self, paired: Result<T, PairingError>, address: &str) -> Result<T, Problem> {
         if matches!(paired, Err(PairingError::Gone)) {
             drop(self.credentials.credential_failed(address));
@@ -151,7 +151,7 @@ impl Server {
     }
 }
 
-/// The id and the secret of a link's code.
+/// Splits the code of a link into its id and its secret.
 fn link(code: &str) -> (&str, &str) {
     code.split_once('.').unwrap_or_default()
 }

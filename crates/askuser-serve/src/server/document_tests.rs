@@ -1,4 +1,4 @@
-//! The OpenAPI document, made of the table of routes and the types of its bodies and replies.
+//! Generates the OpenAPI document from the table of routes and the types of bodies and replies.
 
 use super::call::Scoped;
 use super::routes;
@@ -77,7 +77,7 @@ impl Document {
         self
     }
 
-    /// The parameters of a query.
+    /// Returns the parameters of a query.
     fn query<Q: Documented>(&mut self) -> Vec<Value> {
         let schema = Q::json_schema(&mut self.schemas).to_value();
         let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -123,7 +123,7 @@ impl Document {
     }
 }
 
-/// The JSON of a document, with a line for each field of its outer objects.
+/// Formats the JSON of a document with a line for each field of its outer objects.
 fn lines(value: &Value, depth: usize) -> String {
     match value.as_object().filter(|fields| depth > 0 && !fields.is_empty()) {
         None => value.to_string(),

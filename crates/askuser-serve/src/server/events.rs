@@ -1,9 +1,9 @@
 //! Streams events as server-sent events.
 //!
-//! One watch of the store serves all streams and exists while there are any. Events of a question go to people and to
-//! the streams of its asker's credential; other streams are not woken. A stream too slow for the queue gets a gap.
-//! Streams end with the server, when their credential is revoked, and after a time limit. Event numbers make
-//! reconnecting cheap.
+//! One watch of the store serves all streams, and exists as long as there are streams. The events of a question go to
+//! people and to the streams of its asker's credential. Other streams are not woken. A stream that is too slow for its
+//! queue gets a gap. A stream ends with the server, with the revocation of its credential, and after a time limit.
+//! Event numbers make reconnecting cheap.
 
 use super::call::{Call, Participant};
 use super::reply::{Reply, ok, raw};
@@ -27,10 +27,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The queue length for slow streams: of all events, and of one credential's.
+/// The queue lengths for slow streams: of all events, and of the events for one credential.
 const QUEUE: usize = 1024;
 const OWN_QUEUE: usize = 64;
-/// The number of events replayed to a returning stream. More become a gap.
+/// The number of events replayed to a returning stream. More events become a gap.
 const REPLAYED: u32 = 1000;
 
 /// A message to all streams.
@@ -38,7 +38,7 @@ const REPLAYED: u32 = 1000;
 enum StreamMessage {
     /// An event of a question.
     Event(Arc<QuestionEvent>),
-    /// The store lagged.
+    /// The watch of the store has lagged.
     Gap,
     Heartbeat,
 }
@@ -52,11 +52,11 @@ struct QuestionEvent {
 
 #[derive(Default)]
 pub(super) struct Channels {
-    /// By the credential whose questions they hear of; `None` for those who hear of all.
+    /// The senders, by the credential whose questions they report; `None` for all questions.
     to: HashMap<Option<String>, broadcast::WeakSender<StreamMessage>>,
-    /// The revocations that something waits for, by the id of their credential.
+    /// The revocations that a task waits for, by the id of their credential.
     revocations: HashMap<String, Weak<CancellationToken>>,
-    /// Whether a task sends to them.
+    /// Whether a task sends to the channels.
     is_pumped: bool,
 }
 
@@ -65,7 +65,7 @@ impl Channels {
         self.to.get(of).and_then(broadcast::WeakSender::upgrade)
     }
 
-    /// Tells those whom it concerns. Whether any are left.
+    /// Sends a message to the streams that it concerns. Returns whether any streams are left.
     fn tell(&mut self, told: &StreamMessage) -> bool {
         if let StreamMessage::Event(heard) = told {
             let of_asker = heard.asker.as_ref().and_then(|_| self.sender(&heard.asker));
@@ -86,7 +86,7 @@ impl Channels {
         self.is_pumped
     }
 
-    /// Revokes every credential but these.
+    /// Revokes all credentials except these.
     fn revoke_others(&mut self, live: &HashSet<String>) {
         for (id, revocation) in &self.revocations {
             if let Some(revocation) = revocation.upgrade().filter(|_| !live.contains(id)) {
@@ -96,24 +96,24 @@ impl Channels {
     }
 }
 
-/// The credential whose questions a caller may follow; `None` for all.
+/// Returns the credential whose questions a caller may follow; `None` for all questions.
 fn heard_by(caller: &Caller) -> Option<String> {
     (caller.scope() == CredentialScope::Ask).then(|| caller.name().to_owned())
 }
 
-/// Follows everything.
+/// Returns a principal that follows all events.
 fn follower() -> Principal {
     Principal::person("askuser serve", Via::Web)
 }
 
-/// Sees everything.
+/// Returns a principal that reads all questions.
 fn reader() -> Principal {
     Principal::person("", Via::Policy)
 }
 
 impl Server {
-    /// Hears from now on, of the questions of this credential or of all. The sender is held by the streams: with the last one that goes
-    /// the watch ends.
+    /// Subscribes to the questions of this credential, or to all questions. The streams hold the sender, so the watch
+    /// ends with the last stream.
     async fn subscribe(
         self: &Arc<Server>,
         of: Option<String>,
@@ -139,7 +139,7 @@ impl Server {
         Ok(())
     }
 
-    /// A token that is cancelled when the credential is revoked. `None` if it is revoked already.
+    /// Returns a token that is cancelled when the credential is revoked; `None` if the credential is revoked already.
     pub(super) async fn revocation(self: &Arc<Server>, id: &str) -> Result<Option<Arc<CancellationToken>>, StoreError> {
         let revocation = {
             let mut channels = self.channels.lock().await;
@@ -149,11 +149,11 @@ impl Server {
             channels.revocations.insert(id.to_owned(), Arc::downgrade(&revocation));
             revocation
         };
-        // It may have been revoked before.
+        // The credential may have been revoked before.
         Ok(self.credentials.credential(id).await?.map(|_| revocation))
     }
 
-    /// Completes when a credential is revoked, at once if it is already.
+    /// Completes when a credential is revoked, or immediately if it is revoked already.
     pub(super) async fn until_revoked(self: &Arc<Server>, id: &str) {
         loop {
             match self.revocation(id).await {
@@ -164,11 +164,12 @@ impl Server {
         }
     }
 
-    /// Sends to the streams while there are any.
+    /// Sends messages to the streams as long as there are any.
     async fn pump(self: Arc<Server>, mut watch: Watch, mut revocations: Watch) {
         let mut heartbeat = tokio::time::interval(self.options.heartbeat);
         heartbeat.tick().await;
-        // What happened, and is being read: many at once, so that a busy store holds none of them up. Told in its order.
+        // The events whose questions are being read. The reads are concurrent, so that a busy store delays none of
+        // them. The streams get the events in order.
         let mut read = FuturesOrdered::<Pin<Box<dyn Future<Output = Option<StreamMessage>> + Send>>>::new();
         loop {
             let told = tokio::select! {
@@ -184,7 +185,8 @@ impl Server {
                                         Some(StreamMessage::Event(Arc::new(heard)))
                                     }
                                     Err(StoreError::NotFound(_)) => None,
-                                    // Whose it is cannot be read now: whoever listens looks at everything anew.
+                                    // The question's owner cannot be read, so the clients of all streams must read all
+                                    // questions again.
                                     Err(_) => Some(StreamMessage::Gap),
                                 }
                             }));
@@ -198,7 +200,7 @@ impl Server {
                     Some(told) => told,
                     None => continue,
                 },
-                // If the credentials cannot be read, all streams end. They come back and show their tokens.
+                // If the credentials cannot be read, all streams end. Their clients reconnect with their tokens.
                 _ = revocations.next() => {
                     let live = self.live().await.unwrap_or_default();
                     self.channels.lock().await.revoke_others(&live);
@@ -210,7 +212,7 @@ impl Server {
                 return;
             }
         }
-        // The store is gone: streams end, come back, and are told why.
+        // The store is closed. The streams end, and their clients learn the reason when they reconnect.
         let mut channels = self.channels.lock().await;
         channels.revoke_others(&HashSet::new());
         *channels = Channels::default();
@@ -228,7 +230,7 @@ impl Server {
         if !is_stream {
             return self.list_events(&caller, after.unwrap_or_default(), call.query.limit).await;
         }
-        // Subscribed before the past is read, so that no event falls between.
+        // The subscription begins before the past is read, so that no event is lost in between.
         let (sender, receiver) = self.subscribe(heard_by(&caller)).await?;
         let stretch = self.store.events(&follower(), after.unwrap_or(u64::MAX), REPLAYED).await?;
         let is_cut = stretch.events.last().is_some_and(|event| event.seq < stretch.last);
@@ -256,8 +258,9 @@ impl Server {
         raw(reply)
     }
 
-    /// The events that a caller may see. A person sees all. For an agent the questions are read at once, each one once.
-    /// An unreadable question is not taken for another's.
+    /// Returns the events that a caller may see. A person sees all events. For an agent, the questions are read
+    /// concurrently, and each of them once. An unreadable question is an error, so that it does not pass for another
+    /// asker's.
     async fn theirs(&self, caller: &Caller, events: Vec<StoreEvent>) -> Result<Vec<StoreEvent>, StoreError> {
         let principal = caller.principal();
         if matches!(principal.scope(), Scope::Everything | Scope::Person(_)) {
@@ -280,18 +283,18 @@ impl Server {
 
     async fn list_events(&self, caller: &Caller, after: u64, limit: Option<u32>) -> Reply<Events> {
         let stretch = self.store.events(&follower(), after, limit.unwrap_or(REPLAYED).min(REPLAYED)).await?;
-        // Other callers' events are left out. The next page begins behind them all the same.
+        // The events of other askers are left out. The next page still begins after them.
         let next = stretch.events.last().map_or(after, |event| event.seq);
         let events = self.theirs(caller, stretch.events).await?;
         ok(Events { events, gap: stretch.gap, next, last: stretch.last })
     }
 }
 
-/// One stream.
+/// A stream to one client.
 struct Stream {
     /// The frames to send first.
     frames: VecDeque<Bytes>,
-    /// `None` once it has said good-bye.
+    /// The receiver of messages; `None` once the stream has sent its last event.
     receiver: Option<broadcast::Receiver<StreamMessage>>,
     _sender: Arc<broadcast::Sender<StreamMessage>>,
     /// The number of the last event that was sent or is older than the stream.
@@ -334,7 +337,7 @@ impl Stream {
     }
 }
 
-/// The last event of a stream.
+/// Returns the last event of a stream.
 pub(super) fn bye(why: &str) -> Bytes {
     frame(None, "bye", &json!({ "why": why }).to_string())
 }

@@ -1,4 +1,4 @@
-//! The one layer around all routes: the request guard, the credential, and what happens when it is revoked.
+//! The layer around all routes: the request guard, the credential, and its revocation.
 
 use super::reply::with_headers;
 use super::revocable_body::revocable;
@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A request that takes longer ends as soon as its credential is revoked.
+/// The duration of a short request. A longer request ends as soon as its credential is revoked.
 const SHORT: Duration = Duration::from_millis(100);
 
 pub(super) async fn admit(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
@@ -31,7 +31,7 @@ pub(super) async fn admit(State(server): State<Arc<Server>>, request: Request, n
     with_headers(reply, area)
 }
 
-/// The area of a request, by its path.
+/// Returns the area of a request by its path.
 fn area<T>(request: &hyper::Request<T>) -> Area {
     let path = request.uri().path();
     match path.strip_prefix(ROOT).filter(|rest| rest.is_empty() || rest.starts_with('/')) {
@@ -49,7 +49,7 @@ impl Server {
         let gate = extensions.get::<Arc<Gate>>().cloned().ok_or(Refusal::Host)?;
         let token = gate.admit(&headers(&request), area).map_err(|refusal| self.refused(refusal, peer))?;
         let token = token.map(str::to_owned);
-        // No route needs it, and no log may show it.
+        // No route needs the token, and no log may show it.
         request.headers_mut().remove(header::AUTHORIZATION);
         let Some(token) = token else { return Ok(next.run(request).await) };
         let via = request.headers().get(VIA).map(|via| via.to_str().unwrap_or_default());
@@ -63,7 +63,7 @@ impl Server {
         self.note_seen(&credential, &peer.ip().to_canonical().to_string());
         let caller = Arc::new(Caller { credential, via });
         request.extensions_mut().insert(caller.clone());
-        // The store checks the credential of a request that changes something.
+        // The store checks the credential of a request that changes state.
         let may_wait = area == Area::Mcp || *request.method() == Method::GET;
         let revoked = async {
             tokio::time::sleep(SHORT).await;
@@ -82,7 +82,7 @@ impl Server {
         Ok(reply.map(|body| revocable(body, revoked, last_words)))
     }
 
-    /// The problem of a request that was refused. Counts invalid credentials.
+    /// Returns the problem of a refused request, and counts an invalid credential.
     fn refused(&self, refusal: Refusal, peer: SocketAddr) -> Problem {
         if refusal == Refusal::NoToken {
             drop(self.credentials.credential_failed(&peer.ip().to_canonical().to_string()));
@@ -90,7 +90,7 @@ impl Server {
         refusal.into()
     }
 
-    /// Notes that a credential was used, once a minute and for each new address.
+    /// Records that a credential was used: once a minute, and for each new address.
     fn note_seen(&self, credential: &Credential, address: &str) {
         let is_recent = credential.seen_ms.is_some_and(|seen| now().as_millis() < u128::from(seen) + 60_000);
         if !is_recent || credential.made.address.as_deref() != Some(address) {
@@ -99,7 +99,7 @@ impl Server {
     }
 }
 
-/// The headers that the guard reads.
+/// Returns the headers that the guard reads.
 fn headers<T>(request: &hyper::Request<T>) -> HeaderValues<'_> {
     let value =
         |name: HeaderName| HeaderValue::of(request.headers().get_all(name).iter().map(|value| value.as_bytes()));

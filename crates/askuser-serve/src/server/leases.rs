@@ -21,7 +21,7 @@ struct Held {
 
 struct Lease {
     attachment: Attachment,
-    /// The credential that has it.
+    /// The id of the credential that holds the lease.
     of: String,
     until: Instant,
 }
@@ -39,7 +39,7 @@ impl Leases {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps an attachment for the holder of a credential.
+    /// Grants a lease to the holder of a credential. The lease holds the attachment.
     pub(super) fn grant(self: &Arc<Leases>, name: String, of: &str, attachment: Attachment) {
         let until = Instant::now() + self.lasts;
         let mut held = self.held();
@@ -49,7 +49,7 @@ impl Leases {
         }
     }
 
-    /// Renews a lease, for this long more than usual; whether there is such a lease.
+    /// Renews a lease, for this much longer than usual. Returns whether the credential holds such a lease.
     pub(super) fn renew(&self, name: &str, of: &str, longer: Duration) -> bool {
         let until = Instant::now() + self.lasts + longer;
         let mut held = self.held();
@@ -68,20 +68,21 @@ impl Leases {
         held.leases.remove(name).map(|lease| lease.attachment)
     }
 
-    /// The lease of one that asks again and again.
+    /// Returns the name of the lease of an asker that polls.
     pub(super) fn name_of_poll(of: &str, id: &QuestionId) -> String {
         format!("{of} {id}")
     }
 
-    /// The server ends: its clients have not left, and will say to the next one that they are there.
+    /// Ends all leases because the server ends. Their clients have not left, and will request new leases from the next
+    /// server.
     pub(super) fn give_back(&self) {
         for (_, lease) in self.held().leases.drain() {
             drop(lease.attachment.end(Departure::Died));
         }
     }
 
-    /// A question as seen through leases. Its asker may have had no time yet to renew its lease after a restart of the
-    /// server.
+    /// Returns a question with the presence that its lease shows. After a restart of the server, its asker may have had
+    /// no time yet to renew the lease.
     pub(super) fn seen(&self, mut question: StoredQuestion) -> StoredQuestion {
         if let AskerPresence::Died(at) = question.asker
             && self.began.elapsed() < self.lasts
@@ -93,7 +94,7 @@ impl Leases {
         question
     }
 
-    /// Ends what was not renewed, as long as there is any.
+    /// Ends the leases that were not renewed, as long as there are leases.
     async fn sweep(self: Arc<Leases>) {
         loop {
             let next = {

@@ -42,15 +42,15 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-/// The time limit for a request's arrival and for a handshake.
+/// The time limit for the arrival of a request, and for a handshake.
 const ARRIVING: Duration = Duration::from_secs(30);
 /// The time that running requests get when the server ends.
 const ENDING: Duration = Duration::from_millis(100);
 
-/// Speaks the Model Context Protocol for the holder of a credential.
+/// A handler of the Model Context Protocol for the holder of a credential.
 pub trait Mcp: Send + Sync {
-    /// Handles an authenticated request. The caller's credential asks its questions. Returns the reason if the request
-    /// cannot be handled now.
+    /// Handles an authenticated request. Its questions belong to the caller's credential. Returns the reason if the
+    /// request cannot be handled now.
     fn handle(
         &self,
         caller: &Caller,
@@ -59,21 +59,21 @@ pub trait Mcp: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<Response, String>> + Send>>;
 }
 
-/// Called after a question is stored. Must not block.
+/// A callback that runs after a question is stored. It must not block.
 type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 
-/// The options of a server.
+/// The settings of a server.
 #[non_exhaustive]
 pub struct Options {
-    /// The owner, whose devices pair by its link.
+    /// The name of the owner, whose devices pair by the server's link.
     pub person: String,
-    /// The address that a proxy in front of it has.
+    /// The address of a proxy in front of the server, if there is one.
     pub public_url: Option<String>,
-    /// Certificate and key.
+    /// The certificate and its key; `None` for a server without encryption.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// The handler of `/mcp`.
+    /// The handler of `/mcp`; `None` for a server without MCP.
     pub mcp: Option<Arc<dyn Mcp>>,
-    /// Calls the person to a question that is new. Must not wait.
+    /// The callback that notifies the person of a new question, if set. It must not block.
     pub on_new: Option<Arc<Notifier>>,
     /// The lifetime of an asker's lease.
     pub lease: Duration,
@@ -98,10 +98,10 @@ impl Default for Options {
     }
 }
 
-/// Serves until `end` is cancelled. Requests under way get a moment more.
+/// Serves until `end` is cancelled. Running requests get a moment to finish.
 ///
 /// # Errors
-/// Where it cannot be told where it listens.
+/// Returns no error at present.
 pub async fn serve(
     store: Arc<dyn Store>,
     credentials: Arc<dyn Credentials>,
@@ -109,12 +109,12 @@ pub async fn serve(
     options: Options,
     end: CancellationToken,
 ) -> io::Result<()> {
-    // If it cannot be written, pairing devices get the error.
+    // If the person cannot be stored, pairing devices get the error.
     let _ = credentials.add_person(&options.person).await;
     let server = Arc::new(Server {
         channels: Mutex::default(),
         leases: Leases::new(options.lease),
-        // Behind a proxy all clients have its address.
+        // Behind a proxy, all clients have the proxy's address.
         unverified: Unverified::new(options.public_url.is_none()),
         store,
         credentials,
@@ -138,7 +138,7 @@ pub async fn serve(
                     drop(alive);
                 });
             }
-            // Too many open files, or a client that is gone already: the next one may fare better.
+            // There are too many open files, or the client has left already. The next client may succeed.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -153,14 +153,14 @@ struct Server {
     store: Arc<dyn Store>,
     credentials: Arc<dyn Credentials>,
     options: Options,
-    /// The streams of events, if there are any.
+    /// The channels of the event streams.
     channels: Mutex<Channels>,
     leases: Arc<Leases>,
     unverified: Arc<Unverified>,
     end: CancellationToken,
 }
 
-/// The caller: the holder of a credential.
+/// The holder of the credential in a request.
 #[derive(Clone, Debug)]
 pub struct Caller {
     credential: Credential,
@@ -173,7 +173,7 @@ impl Caller {
         &self.credential.made.name
     }
 
-    /// The origin of its questions. The credential in it is the caller's, regardless of the request.
+    /// Returns the origin of the caller's questions. Its credential is the caller's, regardless of the request.
     pub fn origin(&self, said: Origin) -> Origin {
         said.with_credential(self.name())
     }
@@ -186,7 +186,7 @@ impl Caller {
         &self.credential.made.id
     }
 
-    /// The principal for the store. The scope decides it. The request may only state that no person acts.
+    /// Returns the principal for the store, which the scope determines. The request may only state that no person acts.
     fn principal(&self) -> Principal {
         let principal = match self.scope() {
             CredentialScope::Answer => {
@@ -218,7 +218,7 @@ impl Server {
         match self.options.tls.clone() {
             None => self.converse(router, stream, (gate, peer, permit)).await,
             Some(tls) => {
-                // Larger by far: connections without TLS need not have room for it.
+                // The future of a TLS connection is large, so connections without TLS should not reserve room for it.
                 let accepting = Box::pin(tokio_rustls::TlsAcceptor::from(tls).accept(stream));
                 if let Ok(Ok(stream)) = tokio::time::timeout(ARRIVING, accepting).await {
                     Box::pin(self.converse(router, stream, (gate, peer, permit))).await;
@@ -227,7 +227,8 @@ impl Server {
         }
     }
 
-    /// Answers the requests of one connection. Each has the connection's guard, peer, permit and [`WriteReceipts`] with it.
+    /// Answers the requests of one connection. Each request gets the connection's guard, peer, permit and
+    /// [`WriteReceipts`].
     async fn converse(
         &self,
         router: Router,
@@ -243,13 +244,14 @@ impl Server {
             extensions.insert(peer);
             extensions.insert(permit.clone());
             extensions.insert(written.clone());
-            // Freed once there is a reply: the connection keeps the room for this future, however long the body lasts.
+            // The box is freed once there is a reply. Otherwise the connection would keep room for this future as long
+            // as the body lasts.
             Box::pin(router.clone().call(request))
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(ARRIVING).max_buf_size(64 * 1024);
         let mut conversation = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
-        // A connection that breaks is the client's affair.
+        // The error of a broken connection concerns only its client.
         tokio::select! {
             _ = conversation.as_mut() => {}
             () = self.end.cancelled() => {
@@ -260,7 +262,7 @@ impl Server {
     }
 }
 
-/// Since 1970.
+/// Returns the time since 1970.
 fn now() -> Duration {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
 }

@@ -24,9 +24,9 @@ use sha2::Digest as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest time that a request waits for an end, in seconds.
+/// The maximum time that a request waits for an end, in seconds.
 const MAX_WAIT: u64 = 60;
-/// The longest name of the writer of a draft, in characters.
+/// The maximum length of the id of a draft's writer, in characters.
 const MAX_WRITER: usize = 64;
 
 impl Server {
@@ -61,7 +61,7 @@ impl Server {
         let shown = |question| self.shown(caller, question, whole.is_some(), view.is_some());
         let questions = page.questions.into_iter().map(shown).collect();
         let mut page = Questions { questions, unreadable: page.unreadable, next: page.next };
-        // The time when it was read is no part of what was read.
+        // The time of reading must not change the digest.
         let read_ms: Vec<u64> =
             page.questions.iter_mut().map(|question| std::mem::take(&mut question.read_ms)).collect();
         let digest = sha2::Sha256::digest(json!(page).to_string());
@@ -75,7 +75,8 @@ impl Server {
         raw(([(ETAG, etag)], json(StatusCode::OK, &page)).into_response())
     }
 
-    /// Removes the questions of all people that ended before a time. An administrator decides, for the owner of the server.
+    /// Removes the questions of all people that ended before a time. The administrator decides this for the owner of
+    /// the server.
     pub(super) async fn purge(self: Arc<Server>, _: Admin, call: Call<Before>) -> Reply<Purged> {
         let before = call.query.before;
         if u128::from(before) > super::now().as_millis() {
@@ -94,7 +95,7 @@ impl Server {
         ok(Ids { ids: self.store.resolve(&caller.principal(), &call.query.begin).await? })
     }
 
-    /// Returns a question, or how it ended if that happens soon.
+    /// Returns a question. If the caller waits, returns it when it has ended or the time is over.
     pub(super) async fn get(self: Arc<Server>, caller: Participant, call: Call<About>) -> Reply<Question> {
         let which = which(&call)?;
         let wait = Duration::from_secs(call.query.wait.unwrap_or_default().min(MAX_WAIT));
@@ -112,7 +113,7 @@ impl Server {
         ok(self.shown(&caller, question, call.query.whole.is_some(), call.query.view.is_some()))
     }
 
-    /// A question as its reader gets it.
+    /// Returns a question in the form for its reader.
     fn shown(&self, caller: &Caller, question: StoredQuestion, is_whole: bool, for_page: bool) -> Question {
         let question = self.leases.seen(question);
         let is_mine = || caller.principal().is_asked(&question.request);
@@ -123,7 +124,7 @@ impl Server {
         }
     }
 
-    /// Counts an asker that polls as waiting, also between two requests.
+    /// Counts a polling asker as waiting, even between two requests.
     async fn keep_polled(&self, caller: &Caller, question: &StoredQuestion, wait: Duration) -> Result<(), Problem> {
         if caller.scope() != CredentialScope::Ask {
             return Ok(());
@@ -232,7 +233,7 @@ impl Server {
         ok(Shown { shown: self.store.is_list_shown(&caller.principal()).await? })
     }
 
-    /// Holds an attachment until its lease expires.
+    /// Grants a lease that holds an attachment.
     fn lease(&self, caller: &Caller, attachment: Attachment) -> Result<Lease, Problem> {
         let lease = random::id().map_err(|error| StoreError::unavailable("cannot name a lease", error))?;
         self.leases.grant(lease.clone(), caller.id(), attachment);
@@ -266,13 +267,13 @@ impl Server {
     }
 }
 
-/// The question that a route is about.
+/// Returns the question that a request names.
 fn which<B>(call: &Call<About, B>) -> Result<QuestionRef, Problem> {
     let which = call.query.which(&call.segment);
     which.ok_or_else(|| StoreError::NotFound(call.segment.clone()).into())
 }
 
-/// The attempt of a request, by its header. Without one it is a new attempt.
+/// Returns the attempt that the header of a request names, or else a new attempt.
 fn attempt<Q, B>(call: &Call<Q, B>) -> Result<Attempt, Problem> {
     idempotency_key(call).map(Attempt::new)
 }
@@ -285,7 +286,7 @@ fn idempotency_key<Q, B>(call: &Call<Q, B>) -> Result<String, Problem> {
     }
 }
 
-/// The draft to save. Without a version it is the draft of this credential.
+/// Returns the draft to save. Without a version, the draft belongs to the credential.
 fn draft_save(caller: &Caller, body: SaveDraft) -> Result<DraftSave, Problem> {
     let missing = || Problem::violation("answers", "missing", "must be an array; an empty one forgets the draft");
     let unsent = |(i, given): (usize, GivenAnswer)| {
@@ -306,7 +307,7 @@ fn draft_save(caller: &Caller, body: SaveDraft) -> Result<DraftSave, Problem> {
     Ok(DraftSave { draft, version, replaces: body.replaces.into_iter().map(DraftVersion::from).collect() })
 }
 
-/// The request to store: of an input, or as our own store sends it. Its origin is the credential.
+/// Returns the request to store, built from an input or sent whole by an `HttpStore`. Its origin is the credential.
 fn request(caller: &Caller, call: &mut Call<Form, PutQuestion>) -> Result<Request, Problem> {
     let body = std::mem::take(&mut call.body);
     if let Some(request) = body.request {

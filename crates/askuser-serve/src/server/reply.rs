@@ -10,27 +10,27 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use serde::Serialize;
 use std::marker::PhantomData;
 
-/// The policy of our page. It may load its own files and call its own server.
+/// The content security policy of askuser's own page. The page may load its own files and call its own server.
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// The reply of a route: its type is what the OpenAPI document names.
+/// The reply of a route, with the type that the OpenAPI document names.
 pub(super) struct Typed<T>(pub(super) Response, PhantomData<fn() -> T>);
 
 /// The result of a route.
 pub(super) type Reply<T> = Result<Typed<T>, Problem>;
 
-/// A reply with status 200.
+/// Returns a reply with status 200.
 pub(super) fn ok<T: Serialize>(reply: T) -> Reply<T> {
     raw(json(StatusCode::OK, &reply))
 }
 
-/// A reply with status 201 for what is new, and 200 for what was there.
+/// Returns a reply with status 201 for a new object, and 200 for an existing one.
 pub(super) fn created<T: Serialize>(is_new: bool, reply: T) -> Reply<T> {
     raw(json(if is_new { StatusCode::CREATED } else { StatusCode::OK }, &reply))
 }
 
-/// A reply with its own status or headers.
+/// Returns a reply with any status and headers.
 pub(super) fn raw<T>(reply: Response) -> Reply<T> {
     Ok(Typed(reply, PhantomData))
 }
@@ -52,7 +52,7 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     }
 }
 
-/// The headers of every reply. A reply that says when it may be cached is not overruled.
+/// Adds the headers of every reply. A header that the reply already has is kept.
 pub(super) fn with_headers(mut reply: Response, area: Area) -> Response {
     let headers = reply.headers_mut();
     let mut set = |name: HeaderName, value: &'static str| {

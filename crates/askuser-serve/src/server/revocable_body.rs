@@ -1,4 +1,4 @@
-//! A reply that ends when the credential that asked for it is revoked.
+//! A reply that ends when the credential of its caller is revoked.
 
 use super::Body;
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use hyper::body::Frame;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// A body that ends with these words once the credential is revoked.
+/// Returns a body that ends with these words once the credential is revoked.
 pub(super) fn revocable(body: Body, revoked: Arc<CancellationToken>, last_words: Bytes) -> Body {
     let frames = stream::unfold(Some((body, revoked, last_words)), async |state| {
         let (mut body, revoked, last_words) = state?;
@@ -19,7 +19,7 @@ pub(super) fn revocable(body: Body, revoked: Arc<CancellationToken>, last_words:
         };
         match frame {
             Some(frame) => Some((frame, Some((body, revoked, last_words)))),
-            // The producer of the body is told that it is not read any more.
+            // Dropping the body tells its producer that the client no longer reads it.
             None => (!last_words.is_empty()).then(|| (Ok(Frame::data(last_words)), None)),
         }
     });

@@ -1,4 +1,4 @@
-//! The table of routes. The OpenAPI document is made of it.
+//! The table of routes. The OpenAPI document is generated from the table.
 
 use super::call::{Anyone, Asker, Call, Scoped};
 use super::reply::{Reply, raw, text};
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Every route of the API.
+/// Returns the routes of the API.
 pub(super) fn api() -> Routes {
     Routes::default()
         .add("POST /questions", "Put a question", Server::put)
@@ -60,7 +60,7 @@ pub(super) fn api() -> Routes {
         .add("POST /pair/claim", "Return the token, once the code is approved", Server::claim_code)
 }
 
-/// Everything that a server replies to.
+/// Returns the router for all requests to a server.
 pub(super) fn router(server: &Arc<Server>) -> Router {
     api()
         .router

@@ -1,4 +1,4 @@
-//! Limits the connections without a verified credential, for each address and in all.
+//! Limits the connections without a verified credential, for each address and in total.
 
 use hyper::Request;
 use std::collections::HashMap;
@@ -9,25 +9,26 @@ use tokio::sync::Semaphore;
 
 const MOST_OF_ADDRESS: usize = 32;
 const MOST: usize = 256;
-/// The retries of a connection in a burst, each after a pause. Earlier connections need a moment to be verified.
+/// The number of retries for a connection in a burst, and the pause before each. Earlier connections need a moment to
+/// be verified.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Unverified {
     most_of_address: usize,
     connections: Mutex<HashMap<IpAddr, usize>>,
-    /// Limits the connections that retry to as many as may be unverified.
+    /// The permits for connections that retry: as many as there may be unverified connections.
     waiting: Semaphore,
 }
 
 impl Unverified {
-    /// Applies the limit for each address only if `counts_addresses` is set.
+    /// Creates the limits. The limit for each address applies only if `counts_addresses` is set.
     pub(super) fn new(counts_addresses: bool) -> Arc<Unverified> {
         let most_of_address = if counts_addresses { MOST_OF_ADDRESS } else { MOST };
         Arc::new(Unverified { most_of_address, connections: Mutex::default(), waiting: Semaphore::new(MOST) })
     }
 
-    /// Counts a connection from this address. Returns `None` if there are still too many after all retries.
+    /// Counts a connection from this address. Returns `None` if there are still too many connections after all retries.
     pub(super) async fn admit(self: &Arc<Unverified>, address: IpAddr) -> Option<Permit> {
         if let Some(permit) = self.count(address) {
             return Some(permit);
@@ -76,12 +77,12 @@ impl Drop for Counted {
     }
 }
 
-/// Counts a connection until it is given back or dropped.
+/// The permit of a counted connection. The connection counts until the permit is given back or dropped.
 #[derive(Clone)]
 pub(super) struct Permit(Arc<Mutex<Option<Counted>>>);
 
 impl Permit {
-    /// A credential was verified on the connection of this request.
+    /// Stops counting the connection of this request, because it has verified a credential.
     pub(super) fn give_back<T>(request: &Request<T>) {
         if let Some(Permit(counted)) = request.extensions().get() {
             drop(counted.lock().unwrap_or_else(PoisonError::into_inner).take());

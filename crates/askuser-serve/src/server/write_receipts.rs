@@ -9,16 +9,16 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A connection, for code that attaches callbacks.
+/// The callbacks of a connection that wait until its data is written.
 #[derive(Clone, Default)]
 pub struct WriteReceipts(Arc<Mutex<Vec<OnFlushed>>>);
 
-/// Told whether the client was there.
+/// A callback that gets whether the client still held its socket.
 type OnFlushed = Box<dyn FnOnce(bool) + Send>;
 
 impl WriteReceipts {
-    /// Tells this once everything is written that the connection has by now, with whether the client still held its end. Where the
-    /// connection breaks before, it is dropped.
+    /// Runs a callback once all present data of the connection is written. The callback gets whether the client still
+    /// held its end. If the connection breaks before, the callback is dropped.
     pub fn then(&self, tell: impl FnOnce(bool) + Send + 'static) {
         self.lock().push(Box::new(tell));
     }
@@ -28,13 +28,13 @@ impl WriteReceipts {
     }
 }
 
-/// Checks whether the other end is still open.
+/// A connection that can tell whether its other end is still open.
 pub(super) trait PeerCheck {
     fn is_held(&self) -> bool;
 }
 
 impl PeerCheck for TcpStream {
-    /// The socket is asked: that it closed may not have been noticed yet.
+    /// Asks the socket, because the runtime may not have noticed yet that it closed.
     fn is_held(&self) -> bool {
         match SockRef::from(self).peek(&mut [MaybeUninit::uninit()]) {
             Ok(read) => read > 0,
@@ -49,11 +49,12 @@ impl PeerCheck for tokio_rustls::server::TlsStream<TcpStream> {
     }
 }
 
-/// A connection that says what it has written.
+/// A connection that runs callbacks once its data is written.
 pub(super) struct FlushObserver<S> {
     stream: S,
     written: WriteReceipts,
-    /// Whether the client was there when the last bytes were written. Afterwards it may leave: it has them.
+    /// Whether the client held its socket when the last bytes were written. The client may leave afterwards, because it
+    /// has the bytes.
     was_held: bool,
 }
 
@@ -81,7 +82,7 @@ impl<S: AsyncWrite + PeerCheck + Unpin> AsyncWrite for FlushObserver<S> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
-    /// Called when everything is written that the connection had.
+    /// Flushes the stream and runs the callbacks, because all data of the connection is written.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         let told = std::mem::take(&mut *self.written.lock());
@@ -115,7 +116,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpListener;
 
-    /// Whether something counts as arrived that was written to a client which has let go before, or has not.
+    /// Returns whether written data counts as arrived, for a client that holds its socket or has closed it before.
     async fn counts(is_held: bool) -> bool {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The API as any program uses it. Every reply is checked against the OpenAPI document.
+//! Tests of the API as any program uses it. Every reply is checked against the OpenAPI document.
 
 use crate::support::{Client, Response, Site, input, sqlite};
 use askuser::store::{Credentials, Filter, Principal, Store};
@@ -113,7 +113,7 @@ fn an_error_says_what_was_not_found_or_does_not_fit() {
     );
 }
 
-/// `POST /discuss {"msg": …}` dropped the words.
+/// `POST /discuss {"msg": …}` once dropped the person's message.
 #[test]
 fn a_body_with_an_unknown_field_is_refused() {
     let site = Site::new();
@@ -185,14 +185,14 @@ fn a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer() {
                 (_, Some("tokens")) => json!({"name": "other", "scope": "ask"}),
                 _ => json!({}),
             };
-            // What a request says of itself decides nothing.
+            // The statements of a request about its own rights have no effect.
             let client = site.client().token(token).header("X-Scope", "admin").header("X-Askuser-Scopes", "answer");
             let reply = client.send(method, &path, body);
             let is_refused = reply.status == 403 && reply.code() == "forbidden";
             assert_eq!(!is_refused, scopes.contains(&scope), "{scope}: {method} {path}: {reply:?}");
         }
     }
-    // An asker's own word settles, and is nobody's answer.
+    // An asker's own report settles the question, but is no person's answer.
     let id = site.put("2");
     let settled = site.send(&site.ask, "POST", &format!("/questions/{id}/answer"), sqlite());
     assert_eq!((settled.status, &settled.body["state"]), (200, &json!("settled")));
@@ -204,7 +204,7 @@ fn a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer() {
     }
 }
 
-/// An asker sees, ends and waits for its own questions; those of another token are not there for it.
+/// Tests that an asker sees, ends and waits for its own questions, and finds none of another token.
 #[test]
 fn an_ask_token_has_its_own_questions_and_no_other() {
     let site = Site::new();
@@ -231,7 +231,7 @@ fn an_ask_token_has_its_own_questions_and_no_other() {
     assert_eq!(mine(other, "/events?after=0")["events"], json!([]));
     assert_eq!(mine(&site.ask, "/questions")["questions"][0]["id"], json!(id));
     assert_eq!(mine(&site.ask, "/events?after=0")["events"][0]["id"], json!(id));
-    // A request that says it is another's is still its own token's.
+    // A request that claims to be another asker's still belongs to its own token.
     let request = wait(site.store.get(&Principal::person("", askuser::Via::Policy), &which(&id))).unwrap().request;
     let forged = site.send(other, "POST", "/questions", json!({"request": *request}));
     assert_eq!(
@@ -239,7 +239,7 @@ fn an_ask_token_has_its_own_questions_and_no_other() {
         (201, &json!("cd")),
         "its own, under its own key"
     );
-    // A renewed token keeps what its name has.
+    // A renewed token keeps the questions of its name.
     let renewed = site.send(&site.admin, "POST", "/tokens", json!({"name": "ci", "scope": "ask"}));
     let renewed = renewed.body["token"].as_str().unwrap();
     assert_eq!(mine(renewed, "/questions")["questions"][0]["id"], json!(id));
@@ -279,7 +279,7 @@ fn unknown_paths_of_the_api_are_404_and_json() {
     }
 }
 
-/// activepieces #14024, n8n #2540: whatever opened a link decided.
+/// activepieces #14024, n8n #2540: any program that opened a link decided the question.
 #[test]
 fn no_get_decides_or_changes_anything() {
     let site = Site::new();
@@ -294,7 +294,7 @@ fn no_get_decides_or_changes_anything() {
     assert_eq!(pending, 1);
 }
 
-/// Vercel VULN-6698: an approval was replayed from what a client said was asked.
+/// Vercel VULN-6698: an approval was replayed, because the client stated what was asked.
 #[test]
 fn an_answer_is_checked_against_the_stored_question() {
     let site = Site::new();
@@ -311,7 +311,8 @@ fn an_answer_is_checked_against_the_stored_question() {
     }
 }
 
-/// CVE-2026-22812 (opencode), CVE-2025-49596 (MCP Inspector), HAPI, Jupyter, opencode: no token, one that is only there, one in the query.
+/// CVE-2026-22812 (opencode), CVE-2025-49596 (MCP Inspector), HAPI, Jupyter, opencode: no token, a token that was not
+/// compared, or a token in the query.
 #[test]
 fn every_request_needs_a_token_that_counts_on_loopback_too() {
     let site = Site::new();
@@ -336,7 +337,7 @@ fn every_request_needs_a_token_that_counts_on_loopback_too() {
     assert_eq!((failed.count, &*failed.address), (10, "127.0.0.1"), "and they are counted");
 }
 
-/// vibetunnel#472, omp-session-gateway#99: headers of a proxy were believed.
+/// vibetunnel#472, omp-session-gateway#99: headers of a proxy were trusted.
 #[test]
 fn headers_of_a_proxy_authorise_nothing_and_give_no_other_name() {
     let site = Site::new();
@@ -379,7 +380,8 @@ fn what_the_gate_refuses_does_not_reach_the_store() {
     assert_eq!(own.send("POST", &path, sqlite()).status, 200);
 }
 
-/// CVE-2025-52882 (Claude Code IDE), CVE-2026-25253 (OpenClaw): WebSockets know no origin. GHSA-935v-rmg9-44mw: clickjacking.
+/// CVE-2025-52882 (Claude Code IDE), CVE-2026-25253 (OpenClaw): WebSockets were open to any origin.
+/// GHSA-935v-rmg9-44mw: clickjacking.
 #[test]
 fn there_is_no_cors_no_websocket_and_no_frame() {
     let site = Site::new();
@@ -459,7 +461,7 @@ fn drafts_follow_their_person_to_the_next_device() {
     let version = &found["version"];
     assert_eq!(version, &json!({"writer": "phone", "edit": 0}));
     assert_eq!((&found["answers"], &found["discuss"]), (&draft["answers"], &draft["discuss"]));
-    // The tablet has not seen a later one.
+    // The tablet has not seen the phone's later draft.
     let later = json!({"answers": [], "discuss": "later", "version": {"writer": "phone", "edit": 1}});
     assert_eq!(site.send(&site.answer, "PUT", &path, later).status, 200);
     let typed =

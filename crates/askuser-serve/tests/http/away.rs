@@ -1,4 +1,4 @@
-//! A server that is away.
+//! Tests of a server that is away.
 
 use crate::support::{Server, token_for};
 use askuser::input::QuestionInput;
@@ -21,7 +21,7 @@ fn choice(request: &Request) -> Outcome {
     Outcome::answered(request.set(), vec![answer]).unwrap()
 }
 
-/// A waiter finds the next server by itself, says once that it waits, and counts as waiting there.
+/// Tests that a waiting client finds the next server, reports once that it waits, and counts as waiting there.
 #[test]
 fn a_server_that_goes_and_comes_back_loses_no_waiter_and_no_answer() {
     let folder = tempfile::tempdir().unwrap();
@@ -58,7 +58,7 @@ fn a_server_that_goes_and_comes_back_loses_no_waiter_and_no_answer() {
 #[test]
 fn who_does_not_wait_for_a_server_is_told_whether_it_may_have_been_done() {
     let patience = Patience { limit: Some(Duration::from_millis(200)), ..Patience::default() };
-    // A port that nothing listens on any more.
+    // The test has closed this port, so no program listens on it.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let store = HttpStore::open(&format!("http://{address}"), "au_x_y", patience).unwrap();
     let agent = Principal::agent(request().origin());

@@ -1,4 +1,4 @@
-//! Random sequences of calls by several principals. Only evidence grants a permission.
+//! Tests by random sequences of calls by several principals, that only evidence grants a permission.
 
 use crate::support::Place;
 use askuser::permission::{MayPermit, Permission, Verdict, verdict};
@@ -22,7 +22,7 @@ const PEOPLE: [&str; 2] = ["ada", "bob"];
 /// The credentials of the askers, then those of the people.
 const CREDENTIALS: [&str; 4] = ["ci", "cd", "a device of ada", "a device of bob"];
 
-/// A surface of the waiting process, at which this is answered.
+/// A surface of the waiting process that answers with this outcome.
 struct Says(Outcome);
 
 impl Asker for Says {
@@ -49,7 +49,7 @@ fn origin(asker: &str) -> Origin {
     Origin::default().with_agent("agent").with_credential(asker)
 }
 
-/// Each question is one asker's; every fourth approves a plan.
+/// Returns a question, which belongs to one of the askers. Every fourth question approves a plan.
 fn request(number: usize) -> Request {
     let purpose = if number.is_multiple_of(4) { Purpose::Plan } else { Purpose::Permission };
     let key = RequestKey::new("session", number.to_string()).for_purpose(purpose);
@@ -76,7 +76,8 @@ impl Run<'_> {
         wait(self.by(asker).get(request.key())).ok().map(|question| question.ending.is_some())
     }
 
-    /// Handles a resolution from the store as the asking process does. `is_own_yes` says that its own surface produced a yes.
+    /// Handles a resolution from the store as the asking process does. `is_own_yes` tells whether the process's own
+    /// surface produced a yes.
     fn takes(&mut self, number: usize, resolution: &Resolution, is_own_yes: bool) {
         let request = request(number);
         if resolution.reported_by().is_some() {

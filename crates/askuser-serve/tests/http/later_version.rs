@@ -1,4 +1,4 @@
-//! A server of a later version, whose every reply has fields that this client does not know.
+//! Tests with a server of a later version. Every reply has fields that this client does not know.
 
 use crate::support::{Site, input};
 use askuser::store::{
@@ -16,7 +16,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A proxy that adds a field to each object of a reply. It notes the routes that were used.
+/// A proxy that adds a field to each object of a reply and records the used routes.
 struct LaterServer {
     address: SocketAddr,
     used: Arc<Mutex<BTreeSet<String>>>,
@@ -43,7 +43,7 @@ impl LaterServer {
     }
 }
 
-/// Passes requests on, under the server's own name.
+/// Forwards requests under the server's own name.
 fn pass_requests(
     mut from: TcpStream,
     mut to: TcpStream,
@@ -63,7 +63,7 @@ fn pass_requests(
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// Passes replies on until either end closes.
+/// Forwards replies until either end closes.
 fn pass_replies(from: TcpStream, mut to: TcpStream) {
     let mut from = BufReader::new(from);
     while let Some(written) = read_reply(&mut from, &mut to) {
@@ -74,7 +74,7 @@ fn pass_replies(from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(std::net::Shutdown::Both);
 }
 
-/// The next reply with more fields. A stream is passed on as it comes.
+/// Reads the next reply and adds fields to it; `None` at the end. A stream is forwarded as it arrives.
 fn read_reply(from: &mut BufReader<TcpStream>, to: &mut TcpStream) -> Option<Vec<u8>> {
     let line = |from: &mut BufReader<TcpStream>| {
         let mut line = String::new();
@@ -117,7 +117,7 @@ fn read_reply(from: &mut BufReader<TcpStream>, to: &mut TcpStream) -> Option<Vec
     }
 }
 
-/// A value whose every object has one more field.
+/// Returns a value with one more field in every object.
 fn later(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(later).collect(),
@@ -162,12 +162,12 @@ fn a_client_reads_every_reply_of_a_later_version() {
     let used = later.used.lock().unwrap();
     let unused: Vec<String> =
         routes().into_iter().filter(|route| !used.iter().any(|line| is_of(route, line))).collect();
-    // Only programs of others and the page use these.
+    // Only other programs and the page use these routes.
     let others = ["/decline", "/discuss", "GET /log", "/openapi.json", "POST /pair"];
     assert!(unused.iter().all(|route| others.iter().any(|other| route.contains(other))), "{unused:?}");
 }
 
-/// The lines of the table: `POST /questions/{id}/answer`.
+/// Returns the routes of the document, such as `POST /questions/{id}/answer`.
 fn routes() -> Vec<String> {
     let document: Value = serde_json::from_str(askuser_serve::OPENAPI).unwrap();
     let paths = document["paths"].as_object().unwrap().iter();
@@ -184,7 +184,7 @@ fn is_of(route: &str, line: &str) -> bool {
     route.len() == line.len() && route.iter().zip(&line).all(|(part, given)| part == given || part.starts_with('{'))
 }
 
-/// Every call of a store about one question.
+/// Makes every call of a store about one question.
 fn asks_and_answers(agent: &Handle, ada: &Handle) {
     let mut heard = wait(ada.watch(&Watched::All)).unwrap();
     let permission = request("1", Purpose::Permission);
@@ -220,7 +220,7 @@ fn asks_and_answers(agent: &Handle, ada: &Handle) {
     wait(put.attachment.detach()).unwrap();
 }
 
-/// Every way to end, and every error that has details.
+/// Ends questions in every way, and causes every error that has details.
 fn every_ending(agent: &Handle, ada: &Handle) {
     let asked = request("2", Purpose::Question);
     let id = wait(agent.put(&asked, None)).unwrap().question.id;

@@ -1,4 +1,4 @@
-//! A real server, real connections, a real file.
+//! Tests with a real server, real connections and a real file.
 
 mod api;
 mod away;
@@ -13,7 +13,7 @@ mod stream;
 mod support;
 mod worker;
 
-/// The store at an address does what every store must.
+/// The conformance tests, applied to the store at an address.
 mod rules {
     use crate::support::Place;
 

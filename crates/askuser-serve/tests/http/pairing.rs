@@ -1,4 +1,4 @@
-//! How a device comes in.
+//! Tests of the pairing of devices.
 
 use crate::support::Site;
 use askuser::store::Credentials;

@@ -1,4 +1,5 @@
-//! What broke at others, and the test that says it does not break here. The first column is where it is told of.
+//! Faults of other programs, and the tests that show their absence here. The second column names the program and the
+//! report.
 //!
 //! | fault | who | test |
 //! |---|---|---|
@@ -8,10 +9,13 @@
 //! | WebSocket without an origin | Claude Code IDE CVE-2025-52882, OpenClaw CVE-2026-25253 | `there_is_no_cors_no_websocket_and_no_frame` |
 //! | the page sent its token to an address from the query | OpenClaw CVE-2026-25253 | `a_link_cannot_name_another_server` |
 //! | a client declared its own scopes | OpenClaw GHSA-rqpp-rjj8-7wv8, CVE-2026-53821 | `a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer` |
-//! | that there was a token was checked, not which | OpenClaw CVE-2026-28472 | `secrets_are_the_same_only_where_every_byte_is`, `every_request_needs_a_token_that_counts_on_loopback_too` |
-//! | a header of a proxy was believed | vibetunnel#472, omp-session-gateway#99 | `headers_of_a_proxy_authorise_nothing_and_give_no_other_name` |
+//! | only the presence of a token was checked | OpenClaw CVE-2026-28472 |
+//! `secrets_are_the_same_only_where_every_byte_is`, `every_request_needs_a_token_that_counts_on_loopback_too` |
+//! | a header of a proxy was trusted | vibetunnel#472, omp-session-gateway#99 |
+//! `headers_of_a_proxy_authorise_nothing_and_give_no_other_name` |
 //! | clickjacking | Home Assistant GHSA-935v-rmg9-44mw | `there_is_no_cors_no_websocket_and_no_frame` |
-//! | a script, or a foreign server, in the address to come back to | Home Assistant GHSA-jvxq-x42r-f7mv, GHSA-cr83-q7r2-7f5q | `no_parameter_sends_a_browser_anywhere_else`, `a_link_cannot_name_another_server` |
+//! | a script or a foreign server in the return address | Home Assistant GHSA-jvxq-x42r-f7mv, GHSA-cr83-q7r2-7f5q |
+//! `no_parameter_sends_a_browser_anywhere_else`, `a_link_cannot_name_another_server` |
 //! | a link that decides when it is opened | activepieces#14024, n8n#2540 | `no_get_decides_or_changes_anything` |
 //! | an approval replayed from the client | Vercel VULN-6698 | `an_answer_is_checked_against_the_stored_question` |
 //! | a token in the query | HAPI, Jupyter, opencode | `every_request_needs_a_token_that_counts_on_loopback_too`, `a_link_cannot_name_another_server` |
@@ -20,9 +24,10 @@
 //! | unknown routes answered 200 with a page | and-code#92 | `unknown_paths_of_the_api_are_404_and_json` |
 //! | shutting down waited for streams | axum#2673 | `a_server_that_ends_tells_its_streams_and_does_not_wait_for_them` |
 //! | a stalled reader held its stream | harper#2747, hermes-webui#7105, pyth-crosschain#3782 | `a_reader_that_takes_nothing_is_dropped_and_the_others_hear_everything` |
-//! | two replies at once both won | opencode v2 | `every_question_has_one_winner_whom_all_losers_name` |
+//! | two simultaneous replies both succeeded | opencode v2 | `every_question_has_one_winner_whom_all_losers_name` |
 //!
-//! In a browser, `tests/web/run` tries the attacks themselves: a page on another port, a rebinding name, a link with a foreign server in it.
+//! The script `tests/web/run` tries the attacks in a browser: a page on another port, a rebinding name, a link with a
+//! foreign server.
 
 use crate::support::{Site, sqlite};
 use serde_json::{Value, json};
@@ -48,7 +53,7 @@ fn every_fault_of_a_peer_names_a_test_that_exists() {
     }
 }
 
-/// Home Assistant GHSA-jvxq-x42r-f7mv: the address to come back to after signing in ran a script.
+/// Home Assistant GHSA-jvxq-x42r-f7mv: the return address after signing in ran a script.
 #[test]
 fn no_parameter_sends_a_browser_anywhere_else() {
     let site = Site::new();
@@ -82,7 +87,7 @@ fn a_link_cannot_name_another_server() {
     }
 }
 
-/// HAPI: a tap on what had ended decided the first question that was pending.
+/// HAPI: a tap on an ended question decided the first pending one.
 #[test]
 fn a_late_answer_decides_its_own_question_or_none() {
     let site = Site::new();

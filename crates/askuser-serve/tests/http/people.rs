@@ -1,4 +1,4 @@
-//! For whom a question is, over HTTP: who reads it, who answers it, and what becomes of it when somebody goes.
+//! Tests of a question's audience over HTTP: its readers, its answers, and the removal of a person.
 
 use crate::support::{Site, input, sqlite, token_for};
 use askuser::store::{CredentialScope, Credentials};
@@ -39,10 +39,10 @@ fn whoever_is_not_asked_reads_the_question_after_their_own_and_is_told_for_whom_
     refused("POST", "hold", json!({}));
     refused("PUT", "draft", json!({"answers": [], "discuss": "hm"}));
     refused("GET", "draft", Value::Null);
-    // Nor does a file that bob names.
+    // An answers file that bob names cannot answer, either.
     let file = site.client().token(&bob).header("X-Askuser-Via", "answers-file");
     assert_eq!(file.send("POST", &format!("/questions/{first}/answer"), sqlite()).status, 403);
-    // The asker says at most what one of those was told whom it asked.
+    // The asker may at most report an answer of a person in the audience.
     let word = site.send(&site.ask, "POST", &format!("/questions/{first}/answer"), sqlite());
     assert_eq!((word.status, word.code()), (403, "forbidden"));
     let answered = site.send(&site.answer, "POST", &format!("/questions/{first}/answer"), sqlite()).body;

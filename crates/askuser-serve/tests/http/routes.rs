@@ -1,4 +1,4 @@
-//! Every route of the OpenAPI document: its scopes, its fields, and that a `GET` changes no stored value.
+//! Tests of every route of the OpenAPI document: its scopes, its fields, and that reading changes no state.
 
 use crate::support::{Response, Site, input};
 use askuser::Via;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 struct Route {
     method: String,
     path: String,
-    /// `ask, answer`, `any` or `none`.
+    /// The scopes that the route admits: for example `ask, answer`, or `any` or `none`.
     scopes: String,
 }
 
@@ -18,7 +18,7 @@ impl Route {
         self.scopes == "any" || self.scopes.split(", ").any(|known| known == scope)
     }
 
-    /// Sends a request for the question of this id. Its body is sent where the method takes one.
+    /// Sends a request for the question with this id. The body is sent if the method takes one.
     fn send(&self, site: &Site, token: &str, id: &str, query: &str, body: Value) -> Response {
         let path = self.path.replace("{id}", id).replace(['{', '}'], "");
         let client = if token.is_empty() { site.client() } else { site.client().token(token) };
@@ -46,12 +46,12 @@ fn routes() -> Vec<Route> {
     routes.collect()
 }
 
-/// The tokens of a site, by their scope.
+/// Returns the tokens of a site by their scope.
 fn tokens(site: &Site) -> [(&'static str, &str); 3] {
     [("ask", &site.ask), ("answer", &site.answer), ("admin", &site.admin)]
 }
 
-/// A token with a scope of a route.
+/// Returns a token that a route admits, or an empty text.
 fn token_for<'a>(site: &'a Site, route: &Route) -> &'a str {
     let known = tokens(site).into_iter().find(|(scope, _)| route.lets_in(scope));
     known.map_or("", |(_, token)| token)
@@ -106,7 +106,7 @@ fn a_path_that_is_no_route_is_401_without_a_token() {
     for path in ["/api/v1", "/api/v1/", "/api/v1/none", "/api/v1/questions/x/y/z", "/api/v1/pair/none", "/mcp"] {
         for method in ["GET", "POST", "PATCH"] {
             let reply = site.client().raw(method, path, Value::Null);
-            // A body of another kind is refused before.
+            // A body of another type is refused before the token is checked.
             let reply = if reply.status == 415 { site.client().raw(method, path, json!({})) } else { reply };
             assert_eq!((reply.status, reply.code()), (401, "unauthorized"), "{method} {path}");
         }

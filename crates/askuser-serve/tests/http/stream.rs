@@ -1,4 +1,4 @@
-//! The stream of events.
+//! Tests of the stream of events.
 
 use crate::support::{Site, sqlite, token_for};
 use askuser::store::{Credential, CredentialScope, Credentials, Store};
@@ -27,7 +27,8 @@ impl Stream {
         Stream(reader)
     }
 
-    /// The next frame: its id, its event, its data. A heartbeat is an event without data.
+    /// Reads the next frame: its id, its event, its data. Returns `None` at the end. A heartbeat is an event without
+    /// data.
     fn next(&mut self) -> Option<(Option<u64>, String, Value)> {
         let (mut id, mut event, mut data, mut line) = (None, String::new(), Value::Null, String::new());
         loop {
@@ -40,7 +41,7 @@ impl Stream {
                 Some(("event", value)) => event = value.to_owned(),
                 Some(("data", value)) => data = serde_json::from_str(value).unwrap(),
                 Some(("", value)) => event = value.to_owned(),
-                // The end of a frame, unless it is that of a chunk.
+                // An empty line ends a frame, unless it ends a chunk.
                 None if line == "\n" && !event.is_empty() => return Some((id, event, data)),
                 _ => {}
             }
@@ -233,14 +234,14 @@ fn of_connections_without_a_credential_32_are_kept() {
     streams.iter_mut().for_each(|stream| assert_eq!(stream.next().unwrap().1, "resumed", "a credential has no limit"));
 }
 
-/// HarperFast/harper#2747, hermes-webui#7105, pyth-crosschain#3782: a reader that takes nothing held its stream for ever.
+/// HarperFast/harper#2747, hermes-webui#7105, pyth-crosschain#3782: a reader that took no data held its stream forever.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_reader_that_takes_nothing_is_dropped_and_the_others_hear_everything() {
     let site = Site::with(|options| options.heartbeat = Duration::from_millis(200));
     let mut reads = Stream::open(&site, &site.answer, None);
     assert_eq!(reads.next().unwrap().1, "resumed");
-    // So small a window that little fits between us.
+    // The window is so small that little data fits into the connection.
     let stalled = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     stalled.set_recv_buffer_size(1024).unwrap();
     stalled.connect(&site.server.address.into()).unwrap();
@@ -270,18 +271,18 @@ fn a_reader_that_takes_nothing_is_dropped_and_the_others_hear_everything() {
     until("the server has let it go", || !is_open());
 }
 
-/// More than fits between a server and a reader that takes nothing.
+/// A number of events that does not fit between a server and a reader that takes no data.
 #[cfg(target_os = "linux")]
 const EVENTS: u64 = 6_000;
 
-/// Whether the server's end of a connection is there.
+/// Whether the server's end of a connection still exists.
 #[cfg(target_os = "linux")]
 fn is_connected(server: u16, client: u16) -> bool {
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
     table.lines().skip(1).any(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let port = |address: &str| u16::from_str_radix(address.rsplit(':').next().unwrap(), 16).unwrap();
-        // Established, or waiting to be closed.
+        // The connection is established, or waits to be closed.
         (port(fields[1]), port(fields[2])) == (server, client) && ["01", "08"].contains(&fields[3])
     })
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// A server in a thread of its own, until it is dropped.
+/// A server in a separate thread, which ends when the value is dropped.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) end: CancellationToken,
@@ -35,7 +35,7 @@ impl Server {
         self.thread.take().map(std::thread::JoinHandle::join);
     }
 
-    /// One more at the same address.
+    /// Starts another server at the same address.
     pub(crate) fn start_again(&mut self, store: &SqliteStore, change: impl FnOnce(&mut Options)) {
         *self = Server::at(self.address, store, change);
     }
@@ -66,7 +66,7 @@ impl Drop for Server {
     }
 }
 
-/// Makes a token.
+/// Creates a token.
 pub(crate) fn token_for(store: &SqliteStore, name: &str, scope: CredentialScope, person: &str) -> String {
     made(store, name, scope, person, false)
 }
@@ -82,7 +82,7 @@ fn made(store: &SqliteStore, name: &str, scope: CredentialScope, person: &str, i
     token
 }
 
-/// A folder, a store in it, a server before it, and a clock that stands still unless moved.
+/// A store in a folder, with a server and a clock that stands still unless moved.
 pub(crate) struct Place {
     server: Server,
     pub(crate) store: SqliteStore,
@@ -91,7 +91,7 @@ pub(crate) struct Place {
     _folder: TempDir,
 }
 
-/// The token of each principal.
+/// The tokens of the principals.
 type Tokens = Arc<Mutex<HashMap<(CredentialScope, String, String), String>>>;
 
 impl Place {
@@ -110,7 +110,7 @@ impl Place {
         Place { server, store, now, tokens: Tokens::default(), _folder: folder }
     }
 
-    /// Discards the tokens of this name, so that the next call makes a new one.
+    /// Discards the tokens of this name, so that the next call creates a new one.
     pub(crate) fn renew(&self, name: &str) {
         self.tokens.lock().unwrap().retain(|(_, credential, _), _| credential != name);
     }
@@ -137,7 +137,7 @@ impl askuser_conformance::Place for Place {
         self.now.store(ms, Ordering::Relaxed);
     }
 
-    /// Its token is the credential.
+    /// Creates the token of the principal, which is its credential.
     fn with_credential(&self, by: &Principal) -> Principal {
         self.principals().token(by);
         by.clone()
@@ -154,7 +154,7 @@ impl askuser_conformance::Place for Place {
         kills::die_waiting(|job| worker::command(job, &self.server.url(), &token), request, series)
     }
 
-    /// Each is a request and more.
+    /// Returns the number of random steps, of which each takes at least one request.
     fn steps(&self) -> usize {
         10_000
     }
@@ -164,7 +164,7 @@ impl askuser_conformance::Place for Place {
     }
 }
 
-/// The store at an address as one process has it in which several act: each with a token of their own.
+/// The store at an address as a process with several principals uses it. Each principal has its own token.
 struct Principals {
     first: HttpStore,
     store: SqliteStore,
@@ -224,7 +224,7 @@ impl Store for Principals {
         last_failure() -> Option<NotifierFailure>;
     }
 
-    /// A person's right, and with a server its administrator's.
+    /// Purges as the administrator, because behind a server a person's right to purge is the administrator's.
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
         let root = token_for(&self.store, "root", CredentialScope::Admin, "");
         self.first.with_token(&root).unwrap().purge(by, before_ms)
@@ -235,7 +235,7 @@ impl Store for Principals {
     }
 }
 
-/// A server with a token for each scope, on a store of its own with the real clock.
+/// A server with a token for each scope. It has its own store and the real clock.
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) store: SqliteStore,
@@ -259,7 +259,7 @@ impl Site {
         Site { server: Server::start(&store, change), store, ask, answer, admin, _folder: folder }
     }
 
-    /// A request of the holder of a token.
+    /// Sends a request with this token.
     pub(crate) fn send(&self, token: &str, method: &str, path: &str, body: Value) -> Response {
         self.client().token(token).send(method, path, body)
     }
@@ -268,7 +268,7 @@ impl Site {
         Client::to(self.server.address)
     }
 
-    /// Puts a question, and says its id.
+    /// Puts a question and returns its id.
     pub(crate) fn put(&self, key: &str) -> String {
         let put = self.client().token(&self.ask).header("Idempotency-Key", key);
         let put = put.send("POST", "/questions", json!({"input": input("Which database?")}));
@@ -282,7 +282,7 @@ pub(crate) fn input(text: &str) -> Value {
         {"label": "SQLite", "description": "One file"}, {"label": "PostgreSQL", "description": "A server"}]}]})
 }
 
-/// A question of our own store's.
+/// Returns a request as an `HttpStore` sends it.
 #[cfg(target_os = "linux")]
 pub(crate) fn request(call: &str) -> Request {
     let set = askuser::QuestionSet::parse(input("Which database?"), &askuser::Rules::strict()).unwrap();
@@ -293,7 +293,7 @@ pub(crate) fn sqlite() -> Value {
     json!({"status": "answered", "answers": [{"selectedOptions": ["SQLite"]}]})
 }
 
-/// A program that speaks HTTP byte by byte, so that it can say anything.
+/// A client that writes HTTP byte by byte, so that it can send any header.
 pub(crate) struct Client {
     address: SocketAddr,
     headers: Vec<(String, String)>,
@@ -317,7 +317,7 @@ impl Client {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
-    /// Says this; instead of what it said before of the same name.
+    /// Sets a header. An earlier header of the same name is replaced.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Client {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -329,7 +329,7 @@ impl Client {
         self
     }
 
-    /// Sends a request to the API; the reply is what the OpenAPI document says.
+    /// Sends a request to the API, and checks the reply against the OpenAPI document.
     pub(crate) fn send(self, method: &str, path: &str, body: Value) -> Response {
         let response = self.raw(method, &format!("/api/v1{path}"), body);
         document::check(method, path, &response);
@@ -346,7 +346,7 @@ impl Client {
         Response::read(&bytes)
     }
 
-    /// Sends a request, and leaves the reply to be read.
+    /// Sends a request and leaves the reply to be read.
     pub(crate) fn open(self, method: &str, path: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -376,7 +376,7 @@ impl Response {
     }
 }
 
-/// The OpenAPI document, against what is really sent.
+/// The checks of real replies against the OpenAPI document.
 mod document {
     use super::Response;
     use askuser_serve::OPENAPI;
@@ -388,7 +388,7 @@ mod document {
         DOCUMENT.get_or_init(|| serde_json::from_str(OPENAPI).unwrap())
     }
 
-    /// The route of a path: `/questions/{id}/answer`.
+    /// Returns the route of a path, such as `/questions/{id}/answer`; `None` if no route matches.
     fn route(path: &str) -> Option<&'static Value> {
         let path = path.split('?').next().unwrap_or_default();
         let routes = document()["paths"].as_object().unwrap();

@@ -1,11 +1,11 @@
-//! Processes that other tests start, and kill: this test binary once more, told what to do by its environment.
+//! Processes that other tests start and kill. Each runs this test binary, with a job from its environment.
 
 use askuser_conformance::kills;
 use askuser_serve::{HttpStore, Patience};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// A process that does a job with the store at an address.
+/// Returns the command of a process that does a job with the store at an address.
 pub(crate) fn command(job: &str, address: &str, token: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command

@@ -1,4 +1,4 @@
-//! The window of a console: title, notifications and bell. Only if there is a window.
+//! The window of a console: title, notifications and bell. A terminal without a window gets none of these sequences.
 
 use super::Console;
 use crate::Presentation;
@@ -7,7 +7,7 @@ use askuser::sanitize;
 
 /// Pushes the title onto the terminal's title stack.
 const SAVE_TITLE: &[u8] = b"\x1b[22;2t";
-/// Pops it. A terminal without a title stack is left with an empty title.
+/// Pops the title from the stack. A terminal without a title stack is left with an empty title.
 const RESTORE_TITLE: &[u8] = b"\x1b]2;\x07\x1b[23;2t";
 
 impl Console {
@@ -23,7 +23,7 @@ impl Console {
                 self.painter.raw(SAVE_TITLE);
             }
             self.command("2", title);
-            // While suspended, the shell gets its own title back.
+            // While the process is suspended, the shell has its own title.
             let again = [SAVE_TITLE, &self.encoded("2", title)].concat();
             self.device.on_suspend(RESTORE_TITLE.to_vec(), again);
         }
@@ -41,7 +41,8 @@ impl Console {
         self.painter.raw(&bytes);
     }
 
-    /// An OSC sequence. The text must hold no control characters, as the first of them would end it.
+    /// Encodes an OSC sequence. Control characters are removed from the text, because the first of them would end the
+    /// sequence.
     fn encoded(&self, number: &str, text: &str) -> Vec<u8> {
         let text = encode(&sanitize::line(text), self.options.theme.charset);
         [format!("\x1b]{number};").as_bytes(), &text, b"\x07"].concat()

@@ -1,11 +1,11 @@
 //! Decodes keys from bytes and escape sequences: legacy, xterm, rxvt, modifyOtherKeys and kitty encodings.
 //!
-//! Pure functions. `None` means that a sequence is no supported key.
+//! All functions are pure. They return `None` if a sequence is no supported key.
 
 use super::ESC;
 use askuser::{Key, KeyCode, Mods};
 
-/// The key that sends a byte below 0x80.
+/// Returns the key that sends a byte below 0x80.
 pub(super) fn ascii_key(byte: u8) -> Key {
     match byte {
         b'\r' => KeyCode::Enter.into(),
@@ -19,11 +19,11 @@ pub(super) fn ascii_key(byte: u8) -> Key {
     }
 }
 
-/// The key that sends `ESC [ params end`.
+/// Returns the key that sends `ESC [ params end`; `None` if no supported key does.
 pub(super) fn csi_key(params: &[u8], end: u8) -> Option<Key> {
     let params = Params::parse(params)?;
     if let Some(code) = arrow(end) {
-        // Old xterms send the modifiers alone: `CSI 5 C`.
+        // Old xterms send the modifiers as the only parameter: `CSI 5 C`.
         let mods = if params.count == 1 { params.mods(0)? } else { params.mods(1)? };
         return Some(Key { code, mods: mods.known });
     }
@@ -40,7 +40,7 @@ pub(super) fn csi_key(params: &[u8], end: u8) -> Option<Key> {
     }
 }
 
-/// The key that sends `ESC O params end`.
+/// Returns the key that sends `ESC O params end`; `None` if no supported key does.
 pub(super) fn ss3_key(params: &[u8], end: u8) -> Option<Key> {
     let mods = || {
         let params = Params::parse(params)?;
@@ -49,7 +49,7 @@ pub(super) fn ss3_key(params: &[u8], end: u8) -> Option<Key> {
     match end {
         // The Enter key of the keypad.
         b'M' if params.is_empty() => Some(KeyCode::Enter.into()),
-        // rxvt with Control held.
+        // rxvt sends a lower-case letter for an arrow key with Control.
         b'a'..=b'd' if params.is_empty() => Some(Key { code: arrow(end.to_ascii_uppercase())?, mods: Mods::CTRL }),
         _ => Some(Key { code: arrow(end)?, mods: mods()? }),
     }
@@ -78,7 +78,8 @@ fn numbered(number: u32) -> Option<KeyCode> {
     })
 }
 
-/// The key for a code point as modifyOtherKeys and the kitty protocol report it.
+/// Returns the key for a code point, as modifyOtherKeys and the kitty protocol report it. `None` if the key is not
+/// supported.
 fn character_key(code: u32, shifted: Option<u32>, mods: ReportedMods) -> Option<Key> {
     let ReportedMods { known, caps, foreign } = mods;
     let code = match code {
@@ -87,7 +88,7 @@ fn character_key(code: u32, shifted: Option<u32>, mods: ReportedMods) -> Option<
         9 if known.shift => return Some(Key { code: KeyCode::BackTab, mods: Mods { shift: false, ..known } }),
         9 => KeyCode::Tab,
         8 | 127 => KeyCode::Backspace,
-        // The keypad, as kitty numbers it.
+        // The code points of the keypad in the kitty protocol.
         57399..=57408 => KeyCode::Char(char::from_digit(code - 57399, 10)?),
         57417 => KeyCode::Left,
         57418 => KeyCode::Right,
@@ -98,7 +99,7 @@ fn character_key(code: u32, shifted: Option<u32>, mods: ReportedMods) -> Option<
         57423 => KeyCode::Home,
         57424 => KeyCode::End,
         57426 => KeyCode::Delete,
-        // Other keys without a character.
+        // The code points of other keys without a character.
         57344..=63743 => return None,
         _ => {
             // Shortcuts with Super or Hyper belong to the window manager or the terminal.
@@ -128,23 +129,24 @@ fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
     chars.next().is_none().then_some(first)
 }
 
-/// Modifiers as a terminal reports them.
+/// The modifiers that a terminal reports.
 #[derive(Clone, Copy)]
 struct ReportedMods {
     known: Mods,
     caps: bool,
-    /// Super or Hyper is held.
+    /// Whether Super or Hyper is held.
     foreign: bool,
 }
 
-/// The numbers in a sequence: up to four, each with at most one sub-number.
+/// The numbers in a sequence. A sequence has up to four numbers, each with at most one sub-number.
 struct Params {
     values: [(Option<u32>, Option<u32>); 4],
     count: usize,
 }
 
 impl Params {
-    /// `None` for sequences that are no keys: with private markers, intermediate bytes, or too many numbers.
+    /// Parses the parameters of a sequence. Returns `None` if they have private markers, intermediate bytes, or too
+    /// many numbers. Such a sequence is no key.
     fn parse(bytes: &[u8]) -> Option<Params> {
         let mut params = Params { values: [(None, None); 4], count: 0 };
         if bytes.is_empty() {
@@ -167,20 +169,21 @@ impl Params {
         self.values.get(index)?.1
     }
 
-    /// The modifiers in this parameter; `None` for a key release.
+    /// Returns the modifiers in this parameter; `None` for a key release.
     fn mods(&self, index: usize) -> Option<ReportedMods> {
         if self.sub(index) == Some(3) {
             return None;
         }
         let bits = self.main(index).unwrap_or(1).saturating_sub(1);
         let held = |bit: u32| bits & bit != 0;
-        // Bit 8 is Meta (Option on a Mac) to some and Super to others; only for characters does the difference matter.
+        // Some terminals use bit 8 for Meta (Option on a Mac), others for Super. The difference matters only for
+        // characters.
         let known = Mods { shift: held(1), alt: held(2 | 8 | 32), ctrl: held(4) };
         Some(ReportedMods { known, caps: held(64), foreign: held(8 | 16) })
     }
 }
 
-/// A decimal number, or `Some(None)` for an empty parameter; `None` if it is neither.
+/// Parses a decimal number. Returns `Some(None)` for an empty parameter, and `None` for any other text.
 fn number(digits: &[u8]) -> Option<Option<u32>> {
     if digits.is_empty() {
         return Some(None);

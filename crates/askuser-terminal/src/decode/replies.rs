@@ -5,23 +5,23 @@
 
 use crate::view::Background;
 
-/// Asks for the background colour (OSC 11), and behind it for the device attributes.
+/// Queries the background colour (OSC 11), then the device attributes.
 pub(crate) const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
-/// Asks where the cursor is (CPR).
+/// Queries the position of the cursor (CPR).
 pub(crate) const ASK_CURSOR: &[u8] = b"\x1b[6n";
 
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     background: BackgroundReply,
-    /// Whether the device attributes are still to come.
+    /// Whether the reply with the device attributes is still expected.
     attributes_due: bool,
-    /// The number of cursor positions still expected.
+    /// The number of cursor positions that are still expected.
     cursors_due: usize,
-    /// The rows of the cursor, from zero, in the replies that have come.
+    /// The cursor rows in the replies so far, counted from zero.
     cursor_rows: Vec<u16>,
 }
 
-/// The reply about the background colour.
+/// The state of the query for the background colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum BackgroundReply {
     #[default]
@@ -31,13 +31,13 @@ enum BackgroundReply {
 }
 
 impl Replies {
-    /// Tells that [`ASK_BACKGROUND`] is sent.
+    /// Records that [`ASK_BACKGROUND`] is sent.
     pub(crate) fn expect_background(&mut self) {
         self.background = BackgroundReply::Asked;
         self.attributes_due = true;
     }
 
-    /// Tells that [`ASK_CURSOR`] is sent so many times.
+    /// Records that [`ASK_CURSOR`] is sent this many times.
     pub(crate) fn expect_cursor(&mut self, times: usize) {
         if self.cursors_due == 0 {
             self.cursor_rows.clear();
@@ -51,30 +51,30 @@ impl Replies {
         self.attributes_due = false;
     }
 
-    /// Whether a reply may still come.
+    /// Returns whether a reply is still expected.
     pub(crate) fn are_due(&self) -> bool {
         self.attributes_due || self.cursors_due > 0
     }
 
-    /// Whether a reply that is a control string may still come.
+    /// Returns whether a reply that is a control string is still expected.
     pub(super) fn expect_string(&self) -> bool {
         self.attributes_due && self.background == BackgroundReply::Asked
     }
 
-    /// Takes the background, once the reply is there.
+    /// Removes and returns the background; `None` without a reply.
     pub(crate) fn take_background(&mut self) -> Option<Background> {
         let BackgroundReply::Told(background) = self.background else { return None };
         self.background = BackgroundReply::NotAsked;
         Some(background)
     }
 
-    /// Takes the last rows of the cursor, so many, once the reply to the last question for it is there.
+    /// Removes and returns the last `times` rows of the cursor. `None` until the reply to the last query has arrived.
     pub(crate) fn take_cursor_rows(&mut self, times: usize) -> Option<Vec<u16>> {
         let first = self.cursor_rows.len().checked_sub(times).filter(|_| self.cursors_due == 0 && times > 0)?;
         Some(std::mem::take(&mut self.cursor_rows).split_off(first))
     }
 
-    /// Takes in a control string.
+    /// Reads the background from a control string, if the string is the expected reply.
     pub(super) fn string(&mut self, content: &[u8]) {
         if self.background == BackgroundReply::Asked
             && let Some(background) = background_of(content)
@@ -83,7 +83,7 @@ impl Replies {
         }
     }
 
-    /// Takes in a CSI sequence that is no key.
+    /// Reads a reply from a CSI sequence that is no key.
     pub(super) fn sequence(&mut self, params: &[u8], end: u8) {
         match end {
             b'c' if params.starts_with(b"?") => self.attributes_due = false,
@@ -91,7 +91,7 @@ impl Replies {
                 let Some(row) = cursor_row(params) else { return };
                 self.cursors_due -= 1;
                 self.cursor_rows.push(row);
-                // It was asked for later, so the attributes will not come either.
+                // The cursor was queried after the attributes, so the attributes will not follow.
                 self.attributes_due = false;
             }
             _ => {}
@@ -99,21 +99,22 @@ impl Replies {
     }
 }
 
-/// Whether a byte may continue a reply that is a control string. The content of an unusual reply is unknown, but it has
-/// no control characters.
+/// Returns whether a byte may continue a reply that is a control string. The content of an unusual reply is unknown,
+/// but it has no control characters.
 pub(super) fn may_follow(beginning: &[u8], byte: u8) -> bool {
     let is_colour = beginning.starts_with(b"11;rgb:") || beginning.starts_with(b"11;rgba:");
     if is_colour { byte.is_ascii_hexdigit() || byte == b'/' } else { !byte.is_ascii_control() }
 }
 
-/// The row of `12;40`, from zero.
+/// Parses a cursor position such as `12;40`. Returns the row, counted from zero; `None` if the text is invalid.
 fn cursor_row(params: &[u8]) -> Option<u16> {
     let (row, column) = std::str::from_utf8(params).ok()?.split_once(';')?;
     column.parse::<u16>().ok()?;
     row.parse::<u16>().ok()?.checked_sub(1)
 }
 
-/// The background of `11;rgb:ffff/ffff/ffff`, in one to four digits a colour.
+/// Parses a background such as `11;rgb:ffff/ffff/ffff`, with one to four digits for each colour. Returns `None` if the
+/// text is invalid.
 fn background_of(reply: &[u8]) -> Option<Background> {
     let colours = std::str::from_utf8(reply).ok()?.strip_prefix("11;rgb:")?;
     let channel = |digits: &str| {

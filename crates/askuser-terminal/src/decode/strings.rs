@@ -1,38 +1,39 @@
-//! Control strings (OSC, DCS, APC, PM, SOS): replies of the terminal, which may hold text that others wrote.
+//! Decodes control strings (OSC, DCS, APC, PM, SOS). They are replies of the terminal, which may contain untrusted
+//! text.
 
 use super::{CAN, Decoder, ESC, ETX, Lead, MAX_PARAM_BYTES, SUB, State, replies};
 
 const BEL: u8 = 0x07;
-/// Ends a string, in eight bits.
+/// The 8-bit control character that ends a string.
 const ST: u8 = 0x9c;
 
 /// The spelling of the control characters around a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As ESC and a letter.
+    /// The control characters are written as ESC and a letter.
     SevenBits,
-    /// As one byte.
+    /// The control characters are single bytes.
     EightBits,
-    /// As one character in UTF-8.
+    /// The control characters are encoded in UTF-8.
     Utf8,
 }
 
-/// The origin of a control string, as far as it is known.
+/// The known origin of a control string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It may be the reply that the terminal was asked for.
+    /// The string may be a requested reply.
     Reply,
-    /// It was not asked for; or this was Alt-], or the end of the reply is lost.
+    /// The string was not requested, the bytes were Alt-], or the end of the reply is lost.
     Unknown,
 }
 
 impl Decoder {
-    /// Handles a byte of a string. Line ends belong to it, too, because untrusted text may come back in a reply. Only
-    /// its end, or a pause, makes the following bytes keys again.
+    /// Handles a byte of a string. Line ends belong to the string, because a reply may contain untrusted text. Only the
+    /// string's end or a pause makes the following bytes keys again.
     pub(super) fn in_string(&mut self, byte: u8, form: Form, last: u8, origin: Origin) {
         let ends = match (form, last, byte) {
             (_, ESC, b'\\') | (_, _, BEL) | (Form::Utf8, 0xc2, ST) => true,
-            // Behind the first byte of a character it is the second.
+            // After the first byte of a character, this byte is the second byte of that character.
             (Form::EightBits, last, ST) => last < 0xc2,
             _ => false,
         };
@@ -42,12 +43,12 @@ impl Decoder {
         }
         match byte {
             CAN | SUB => self.state = State::Ground,
-            // The end of it may be lost.
+            // The end of the string may be lost.
             ETX => {
                 self.state = State::Ground;
                 self.step(byte);
             }
-            // Any other sequence ends the string.
+            // Any other escape sequence ends the string.
             _ if last == ESC => self.after_escape(byte, Lead::None),
             ESC => self.state = State::ControlString { form, last: byte, origin },
             _ => {

@@ -1,8 +1,8 @@
 //! The terminal device: raw mode, waiting for input and signals, writing, and restoring the terminal.
 //!
-//! It does not know the painted content, and writes only the caller's bytes and its own queries. One device is in use
-//! at a time. Every exit (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors, on
-//! Windows it reads console events with crossterm.
+//! The device writes only the caller's bytes and its own queries, and does not know the painted content. One device is
+//! in use at a time. Every exit (stop, drop, panic, signal) restores the terminal. On Unix the device uses file
+//! descriptors. On Windows it reads console events with crossterm.
 
 use crate::close_signal::CloseSignal;
 use askuser::sanitize;
@@ -30,12 +30,14 @@ pub use waker::Waker;
 #[cfg(windows)]
 pub(crate) use windows::Device;
 
-/// The treatment of a lone escape byte: the Esc key, or the start of an arrow key split by a slow link.
+/// The treatment of a lone escape byte. The byte is the Esc key, or the start of an arrow key that a slow link has
+/// split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EscapeKey {
-    /// The Esc key only after a pause: Esc or the other half of the key would end the prompt or send an answer.
+    /// A lone escape byte is the Esc key only after a pause. Esc or the rest of a split key would end the prompt or
+    /// send an answer.
     Held,
-    /// At once: if it was no Esc, no harm is done.
+    /// A lone escape byte is the Esc key at once. A mistake does no harm here.
     AtOnce,
 }
 
@@ -47,36 +49,37 @@ pub(crate) enum DeviceEvent {
     Resized,
     /// The timeout has passed.
     TimedOut,
-    /// The process was stopped from outside and continued: the terminal modes are set again, the screen may have changed.
+    /// The process was stopped from outside and continued. The terminal modes are set again, but the screen may have
+    /// changed.
     Resumed,
-    /// The process is asked to stop: clean up the screen, then call `suspend`.
+    /// The process has to stop. The caller cleans up the screen and calls `suspend`.
     Suspend,
-    /// This signal asks the process to end.
+    /// The process received this signal, which asks it to end.
     Terminated(i32),
     Closed,
-    /// Ctrl-D on an empty line; only in line mode.
+    /// Ctrl-D was pressed on an empty line in line mode.
     EndOfInput,
-    /// The prompt is to close: the question ended, or the caller does not wait any more.
+    /// The prompt has to close. `None` if the caller does not wait any more, otherwise the question has ended.
     CloseRequested(Option<Ending>),
-    /// Another thread calls.
+    /// Another thread used a [`Waker`].
     Woken,
-    /// A message of another thread to the person.
+    /// Another thread has sent the person a message.
     Message(String),
 }
 
 /// A pipe that ends a wait.
 #[derive(Debug)]
 pub(crate) enum WakeSource {
-    /// Ends when the prompt is to close.
+    /// The pipe ends when the prompt has to close.
     Close(CloseSignal),
-    /// Has something in it when another thread calls.
+    /// The pipe becomes readable when another thread wakes the waiter.
     Waker(WakePipe),
 }
 
-/// The signal of Ctrl-C, the same number everywhere.
+/// The signal of Ctrl-C, which has the same number on every system.
 pub(crate) const SIGINT: i32 = 2;
 
-/// Replaces an unknown size by `COLUMNS` and `LINES`, or by 80 × 24.
+/// Returns the size of the terminal. An unknown size is replaced by `COLUMNS` and `LINES`, or by 80 × 24.
 fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
     let known = |value: u16, variable: &str, classic: u16| match value {
         0 => std::env::var(variable).ok().and_then(|v| v.trim().parse().ok()).filter(|v| *v > 0).unwrap_or(classic),
@@ -85,17 +88,17 @@ fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
     (known(columns, "COLUMNS", 80), known(rows, "LINES", 24))
 }
 
-/// The device in use, and the way to restore its terminal in a panic.
+/// The device in use, and the function that restores its terminal in a panic.
 struct InUse {
     owner: ThreadId,
     /// The bytes to write in a panic.
     bytes: Vec<u8>,
     restore: Restore,
-    /// Messages of other threads that are not shown yet.
+    /// The messages of other threads that are not shown yet.
     messages: Vec<String>,
 }
 
-/// Writes bytes to the terminal and gives its modes back.
+/// A function that writes bytes to the terminal and restores its modes.
 type Restore = Box<dyn FnMut(&[u8]) + Send>;
 
 static IN_USE: Mutex<Option<InUse>> = Mutex::new(None);
@@ -104,8 +107,8 @@ fn in_use() -> MutexGuard<'static, Option<InUse>> {
     IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Claims the terminal for the calling thread. Until [`release`], a panic runs `restore` before its message is printed;
-/// with `panic = "abort"` no destructor would.
+/// Claims the terminal for the calling thread. Until [`release`], a panic runs `restore` before its message is printed.
+/// With `panic = "abort"` no destructor would restore the terminal.
 fn claim(restore: Restore) -> io::Result<()> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -141,7 +144,7 @@ fn release() -> String {
     messages.iter().map(|words| format!("askuser: {words}\r\n")).collect()
 }
 
-/// Shows a message at this process's prompt or conversation. Returns `false` without one.
+/// Shows a message at this process's prompt or conversation. Returns `false` if the process has neither.
 pub fn notify(words: &str) -> bool {
     let mut in_use = in_use();
     let Some(in_use) = in_use.as_mut() else { return false };
@@ -151,7 +154,7 @@ pub fn notify(words: &str) -> bool {
     true
 }
 
-/// The next message to show.
+/// Removes and returns the next message to show; `None` if there is none.
 #[cfg(unix)]
 fn take_message() -> Option<String> {
     let mut in_use = in_use();
@@ -162,12 +165,14 @@ fn take_message() -> Option<String> {
 /// Set while a child process, such as an editor, has the terminal.
 static IS_LENT: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether this process has lent its terminal to a child process, such as an editor. Ctrl-C is then for the child.
+/// Returns whether this process has lent its terminal to a child process, such as an editor. Ctrl-C is then meant for
+/// the child.
 pub fn is_lent() -> bool {
     IS_LENT.load(Ordering::SeqCst)
 }
 
-/// Returns whether a signal that ends the process has come since the device was started. Ctrl-C alone may mean less.
+/// Returns whether a signal that ends the process has arrived since the device was started. A reported Ctrl-C does not
+/// count, because it may only end a prompt.
 pub(crate) fn is_told_to_end() -> bool {
     #[cfg(unix)]
     return signals::is_told_to_end();
@@ -176,7 +181,7 @@ pub(crate) fn is_told_to_end() -> bool {
 }
 
 fn restore_on_panic() {
-    // Never wait for the lock: the panic may have happened while it was held.
+    // A wait for the lock could block for ever, because this thread may have panicked while it held the lock.
     let mut in_use = match IN_USE.try_lock() {
         Ok(in_use) => in_use,
         Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -184,7 +189,7 @@ fn restore_on_panic() {
     };
     let current = thread::current();
     if let Some(InUse { owner, bytes, restore, .. }) = in_use.as_mut() {
-        // If panics unwind, one in another thread need not end the process, and the prompt continues.
+        // If panics unwind, a panic in another thread may leave the process alive, and the prompt continues.
         if cfg!(panic = "abort") || *owner == current.id() || current.name() == Some("main") {
             restore(bytes);
         }

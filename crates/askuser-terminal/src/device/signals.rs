@@ -1,4 +1,4 @@
-//! Signals: recorded while a prompt has the terminal, with their default action otherwise.
+//! Signals: recorded while a prompt has the terminal, and left to their default action otherwise.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,36 +16,41 @@ use signal_hook::low_level::emulate_default_handler;
 /// The current user of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TtyState {
-    /// Not this device.
+    /// This device does not use the terminal.
     Idle,
-    /// This device, with its modes set.
+    /// This device uses the terminal, with its modes set.
     Held,
-    /// A child process that it was lent to.
+    /// A child process has borrowed the terminal.
     Lent,
-    /// The shell took it back while the process was told to end: it must not be touched any more.
+    /// The shell took the terminal back when a signal asked the process to end. The terminal must not be changed any
+    /// more.
     Lost,
 }
 
-/// The signals that end a process unless it says otherwise, in the order in which they are reported. Not those that it brings
-/// upon itself by a fault, nor those whose default signal-hook cannot run (real-time signals, SIGIO, SIGPWR, SIGSTKFLT).
+/// The signals that end a process by default, in the order in which they are reported.
+///
+/// Signals of faults are left out. So are signals whose default action signal-hook cannot run (real-time signals,
+/// SIGIO, SIGPWR, SIGSTKFLT).
 pub(super) const TERMINATION: [i32; 11] =
     [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT];
-/// Those that it goes on after.
+/// The recorded signals that do not end the process.
 const OTHERS: [i32; 3] = [SIGTSTP, SIGCONT, SIGWINCH];
 
-/// The signals that matter to a prompt: each sets a flag and wakes one pipe.
+/// The signals that a prompt handles. Each signal sets a flag and wakes one pipe.
 ///
-/// The handlers are installed once, by the first prompt of the process, and stay. A flag per signal says whether the handler
-/// runs the default action: set while no prompt is active, so that Ctrl-C interrupts and SIGTERM kills as before. Ignored
-/// signals are left alone. If the program had a handler already, it is still called, and the default action is never run.
-/// A handler installed *after* the first prompt is called too if it calls ours, but does not prevent the default action.
+/// The first prompt of the process installs the handlers, and they stay. A flag per signal makes the handler run the
+/// default action. The flag is set while no prompt is active, so that Ctrl-C interrupts and SIGTERM kills as before.
+/// Ignored signals stay ignored. If the program already had a handler, that handler is still called and the default
+/// action is never run. A handler that is installed *after* the first prompt is called too if it calls this one. It
+/// does not prevent the default action.
 pub(super) struct Signals {
-    /// Becomes readable when a signal has arrived.
+    /// The reading end of a pipe that becomes readable when a signal arrives.
     pub(super) pipe: OwnedFd,
-    /// The other end of the pipe.
+    /// The writing end of the pipe.
     waker: OwnedFd,
     watched: Vec<WatchedSignal>,
-    /// Set once the device has reported a signal that ends the process. Ctrl-C may mean less.
+    /// Set after the device has reported a signal that ends the process. Ctrl-C does not set it, because Ctrl-C may
+    /// only end a prompt.
     pub(super) is_told: AtomicBool,
 }
 
@@ -67,18 +72,21 @@ struct WatchedSignal {
     arrived: AtomicBool,
     /// The switch for running the default action in the handler; `None` if it never runs.
     default: Option<AtomicBool>,
-    /// The action before ours.
+    /// The action before the handler was installed.
     before: libc::sigaction,
 }
 
-/// The handler: first the one before it, then the default where it applies, then the flag, then the pipe, so that a waiter finds the
-/// flag set. It is async-signal-safe: it uses atomics, a non-blocking write, and `emulate_default_handler`, which is made for handlers.
+/// Handles a signal. It calls the previous handler, then runs the default action if that is switched on. Then it sets
+/// the flag and wakes the pipe, in this order, so that a waiter finds the flag set.
+///
+/// The handler is async-signal-safe. It uses atomics, a non-blocking write, and `emulate_default_handler`, which is
+/// made for handlers.
 extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let Some(signals) = SIGNALS.get() else { return };
     let Some(watched) = signals.watched.iter().find(|watched| watched.signal == signal) else { return };
     let handler = watched.before.sa_sigaction;
     if Disposition::from(&watched.before) == Disposition::Caught {
-        // SAFETY: the system would call this handler in the same way, as its flags say.
+        // SAFETY: the system would call this handler in the same way, according to its flags.
         #[allow(unsafe_code)]
         unsafe {
             if watched.before.sa_flags & libc::SA_SIGINFO != 0 {
@@ -96,7 +104,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
 }
 
 impl Signals {
-    /// The signals of this process; the first call installs the handlers.
+    /// Returns the signals of this process. The first call installs the handlers.
     pub(super) fn get() -> io::Result<&'static Signals> {
         static INSTALLING: Mutex<()> = Mutex::new(());
         if let Some(signals) = SIGNALS.get() {
@@ -119,7 +127,7 @@ impl Signals {
         let mut watched = Vec::with_capacity(TERMINATION.len() + OTHERS.len());
         for signal in TERMINATION.into_iter().chain(OTHERS) {
             let before = set_action(signal, None)?;
-            // SIGCONT and SIGWINCH are ignored by default.
+            // The default action of SIGCONT and SIGWINCH is to ignore them.
             let default = match Disposition::from(&before) {
                 Disposition::Ignored => continue,
                 Disposition::Default if !matches!(signal, SIGCONT | SIGWINCH) => Some(AtomicBool::new(true)),
@@ -143,8 +151,10 @@ impl Signals {
         }
     }
 
-    /// Whether Ctrl-Z stops this process. Not if SIGTSTP is ignored, and not in the session leader's process group, as no
-    /// shell could continue it there. The kernel makes the same exception, but only for the real default action.
+    /// Returns whether Ctrl-Z stops this process.
+    ///
+    /// Ctrl-Z has no effect if SIGTSTP is ignored. It also has none in the session leader's process group, where no
+    /// shell could continue the process. The kernel makes the same exception, but only for the real default action.
     pub(super) fn can_stop(&self) -> bool {
         self.watched.iter().any(|watched| watched.signal == SIGTSTP) && getsid(None) != Ok(getpgrp())
     }
@@ -201,10 +211,10 @@ impl Disposition {
 
 type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Installs a handler, if one is given. Returns the action before.
+/// Installs a handler, if one is given. Returns the previous action.
 fn set_action(signal: i32, handler: Option<Handler>) -> io::Result<libc::sigaction> {
-    // SAFETY: an all-zero action is a valid one, both are local, and the handler is async-signal-safe. Neither rustix nor
-    // signal-hook can query an action without replacing it.
+    // SAFETY: an all-zero action is valid, both actions are local, and the handler is async-signal-safe. Neither rustix
+    // nor signal-hook can query an action without replacing it.
     #[allow(unsafe_code)]
     unsafe {
         let (mut new, mut before): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
@@ -222,7 +232,7 @@ mod tests {
 
     #[test]
     fn dispositions_are_told_apart() {
-        // In a test process: untouched, ignored by Rust's runtime, caught by Rust's runtime.
+        // In a test process, SIGCONT is untouched, and Rust's runtime ignores SIGPIPE and catches SIGSEGV.
         let of = |signal| Disposition::from(&set_action(signal, None).unwrap());
         assert_eq!(of(SIGCONT), Disposition::Default);
         assert_eq!(of(libc::SIGPIPE), Disposition::Ignored);

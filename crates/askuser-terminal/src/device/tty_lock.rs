@@ -1,8 +1,8 @@
 //! A lock between processes, so that only one prompt at a time uses a terminal.
 //!
-//! It is a file lock on the terminal's own device file. `/dev/tty` will not do: it is the same file for every terminal.
-//! Where the device behind it cannot be found, the lock is on a file named after the session, since the processes of a
-//! session share their terminal. Where that cannot be created either, prompts go on without a lock.
+//! The lock is a file lock on the terminal's own device file. `/dev/tty` cannot be used, because it is the same file
+//! for every terminal. If the device file is not found, the lock is on a file named after the session. The processes of
+//! a session share their terminal. If that file cannot be created either, prompts run without a lock.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -13,21 +13,25 @@ use rustix::process::{getsid, getuid};
 #[cfg(target_os = "linux")]
 use rustix::termios::tcgetpgrp;
 
-/// Held while a prompt uses the terminal; released when dropped.
+/// The lock on a terminal while a prompt uses it. Dropping it releases the lock.
 pub(super) struct TtyLock {
     // Closing the file releases the lock.
     _file: File,
-    /// The session's lock file, removed together with the lock; `None` for a device file.
+    /// The path of the session's lock file, which is removed together with the lock. `None` if the lock is on a device
+    /// file.
     path: Option<PathBuf>,
 }
 
 impl TtyLock {
-    /// Waits for the lock. `None` where there is no file that could be locked.
+    /// Waits for the lock. Returns `None` if no file can be locked.
     pub(super) fn acquire(tty: &File) -> Option<TtyLock> {
         TtyLock::acquire_with(tty, |file| file.lock().map_err(TryLockError::Error)).ok()
     }
 
-    /// Takes the lock if it is free. Any other error says that there is no file that could be locked.
+    /// Acquires the lock if it is free.
+    ///
+    /// # Errors
+    /// Returns `WouldBlock` if another prompt holds the lock, and any other error if no file can be locked.
     pub(super) fn try_acquire(tty: &File) -> Result<TtyLock, TryLockError> {
         TtyLock::acquire_with(tty, File::try_lock)
     }
@@ -42,7 +46,8 @@ impl TtyLock {
         loop {
             let file = options.open(&path).map_err(TryLockError::Error)?;
             lock(&file)?;
-            // The previous holder may have removed the file meanwhile; a lock on a removed file excludes no other prompt.
+            // The previous holder may have removed the file meanwhile. A lock on a removed file excludes no other
+            // prompt.
             let there = fs::metadata(&path).map(|metadata| metadata.ino());
             if there.is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there)) {
                 return Ok(TtyLock { _file: file, path: Some(path) });
@@ -59,7 +64,8 @@ impl Drop for TtyLock {
     }
 }
 
-/// Opens the terminal by its own name, found by its device number.
+/// Opens the terminal by its own name, which is found by its device number. `None` if the name is not found or belongs
+/// to another terminal.
 #[cfg(target_os = "linux")]
 fn device_file(tty: &File) -> Option<File> {
     use std::os::fd::AsRawFd;
@@ -76,10 +82,11 @@ fn device_file(tty: &File) -> Option<File> {
         _ => format!("/dev/char/{major}:{minor}"),
     };
     let mut options = File::options();
-    // Do not make it the controlling terminal, and do not wait for the carrier of a serial line.
+    // Opening the file must neither make it the controlling terminal, nor wait for the carrier of a serial line.
     options.read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK);
     let file = options.open(path).ok()?;
-    // In a container the name may belong to another terminal; only the controlling one reports its foreground group.
+    // In a container the name may belong to another terminal. Only the controlling terminal reports its foreground
+    // group.
     tcgetpgrp(&file).is_ok().then_some(file)
 }
 

@@ -1,8 +1,8 @@
 //! The terminal device on Unix: a file descriptor on the controlling terminal, and a self-pipe for signals.
 //!
 //! Waiting is a single poll over both. The descriptor is opened separately, so that non-blocking mode affects no other
-//! process. There are no threads, and the only globals are the signal handlers, which signal-hook cannot remove (see
-//! [`Signals`]).
+//! process. The device starts no threads. Its only globals are the signal handlers, which signal-hook cannot remove
+//! (see [`Signals`]).
 
 mod job_control;
 mod line_editor;
@@ -32,38 +32,40 @@ use queries::Queries;
 
 const READ_SIZE: usize = 4096;
 
-/// The controlling terminal, even if the standard streams are redirected.
+/// The device of the controlling terminal, which is used even if the standard streams are redirected.
 pub(crate) struct Device {
     tty: Arc<File>,
     presentation: Presentation,
     state: TtyState,
-    /// The terminal modes before [`Device::start`].
+    /// The terminal modes before [`Device::start`]; `None` until then.
     saved: Option<Termios>,
     decoder: Decoder,
     buffer: Box<[u8]>,
-    /// Input typed while a terminal's reply was expected.
+    /// The input that was typed while a terminal's reply was expected.
     typed_early: Vec<TerminalInput>,
-    /// The line that is being typed in line mode.
+    /// The editor of the line that is being typed in line mode.
     line: LineEditor,
     queries: Queries,
     escape_key: EscapeKey,
-    /// Until when what follows an Esc that was taken at once is read as one sequence with it.
+    /// The end of the time in which further bytes continue an Esc that was taken at once. `None` after that time.
     escape_until: Option<Instant>,
-    /// Whether the caller was told that the process is to end.
+    /// Whether the device has reported a signal that ends the process.
     termination_reported: bool,
     /// Whether signals can no longer end the process.
     outlives_signals: bool,
-    /// Keeps other prompts off the terminal.
+    /// The lock that keeps other prompts off the terminal; `None` while it is not held.
     lock: Option<TtyLock>,
-    /// A source besides input and signals that ends a wait.
+    /// A further source that ends a wait, besides input and signals. `None` if there is none.
     wake_source: Option<WakeSource>,
-    /// Bytes to write before the process is suspended, and after it is resumed.
+    /// The bytes to write before the process is suspended, and after it is resumed.
     suspend_bytes: (Vec<u8>, Vec<u8>),
 }
 
 impl Device {
-    /// Opens the terminal without changing it before [`Device::start`]. On a screen it delivers single keys. In line
-    /// mode it delivers whole lines, which it edits and echoes. Each line ends with Ctrl-J.
+    /// Opens the terminal, but leaves its modes unchanged until [`Device::start`].
+    ///
+    /// On a screen the device delivers single keys. In line mode it delivers whole lines, which it edits and echoes.
+    /// Each line ends with Ctrl-J.
     pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let tty = open_terminal()?;
         rustix::io::ioctl_fionbio(&tty, true)?;
@@ -87,13 +89,13 @@ impl Device {
         })
     }
 
-    /// Columns and rows, never zero.
+    /// Returns the number of columns and rows, which are never zero.
     pub(crate) fn size(&self) -> (u16, u16) {
         let (columns, rows) = tcgetwinsize(&self.tty).map_or((0, 0), |size| (size.ws_col, size.ws_row));
         super::size_or_fallback(columns, rows)
     }
 
-    /// Takes over the terminal and the signals, sets the modes, and discards what was typed before.
+    /// Claims the terminal and the signals, sets the modes, and discards earlier input.
     pub(crate) fn start(&mut self) -> io::Result<()> {
         if matches!(self.state, TtyState::Held | TtyState::Lost) {
             return Ok(());
@@ -108,7 +110,7 @@ impl Device {
             signals.clear(|_| true);
             signals.is_told.store(false, Ordering::SeqCst);
         } else {
-            // Ctrl-C and the like were meant for the child process that had the terminal.
+            // Ctrl-C and similar signals were meant for the child process that had the terminal.
             signals.clear(|signal| matches!(signal, SIGINT | SIGQUIT | SIGTSTP | SIGCONT));
         }
         self.set_state(TtyState::Held, signals);
@@ -119,12 +121,12 @@ impl Device {
         entered
     }
 
-    /// Whether the device is started.
+    /// Returns whether the device is started.
     pub(crate) fn is_in_use(&self) -> bool {
         self.state != TtyState::Idle
     }
 
-    /// Sets the bytes written before the process is suspended and after it is resumed.
+    /// Sets the bytes that are written before the process is suspended and after it is resumed.
     pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
         self.suspend_bytes = (before, after);
     }
@@ -139,8 +141,8 @@ impl Device {
         self.escape_key = escape_key;
     }
 
-    /// Restores the terminal and the signals if the device is in use. Unread input stays for the next reader. A late
-    /// signal takes its usual effect now.
+    /// Restores the terminal and the signals if the device is in use. Unread input stays for the next reader. A signal
+    /// that was not reported now takes its default action.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         if self.state == TtyState::Idle {
             return Ok(());
@@ -149,7 +151,7 @@ impl Device {
         let restored = self.restore_tty_modes();
         let signals = Signals::get()?;
         self.state = TtyState::Idle;
-        // Otherwise they are only recorded from now on.
+        // A process that outlives signals keeps recording them.
         if !self.outlives_signals {
             signals.set_defaults(self.state);
         }
@@ -162,18 +164,19 @@ impl Device {
         restored
     }
 
-    /// Keeps other prompts away from the terminal for as long as this process runs.
+    /// Locks the terminal against other prompts until this process exits.
     pub(crate) fn lock_until_exit(&mut self) {
         std::mem::forget(self.lock.take());
     }
 
-    /// From now on no signal ends this process or stops it: it is about to end by itself, with what it has handed over.
+    /// Prevents signals from ending or stopping this process. The process is about to end by itself, after it has
+    /// delivered the answer.
     pub(crate) fn outlive_signals(&mut self) {
         self.outlives_signals = true;
     }
 
-    /// Lends the terminal to a child process, such as an editor, until [`Device::start`]. Unlike after [`Device::stop`],
-    /// Ctrl-C and Ctrl-\ affect only the child; Ctrl-Z stops both.
+    /// Lends the terminal to a child process, such as an editor, until [`Device::start`]. Ctrl-C and Ctrl-\ then affect
+    /// only the child, unlike after [`Device::stop`]. Ctrl-Z stops both processes.
     pub(crate) fn lend(&mut self) -> io::Result<()> {
         if self.state != TtyState::Held {
             return Ok(());
@@ -185,7 +188,7 @@ impl Device {
         restored
     }
 
-    /// Drops unfinished sequences, and what was typed while a reply was awaited.
+    /// Drops unfinished sequences, the unfinished line, and the input typed while a reply was expected.
     fn forget_input(&mut self) {
         self.decoder.restart();
         self.escape_until = None;
@@ -196,7 +199,7 @@ impl Device {
     fn claim(&self, saved: Termios) -> io::Result<()> {
         let tty = self.tty.clone();
         super::claim(Box::new(move |bytes| {
-            // A panic must not block: one attempt each.
+            // A panic must not block, so each call is tried once.
             let _ = rustix::io::write(&tty, bytes);
             let _ = tcsetattr(&tty, OptionalActions::Now, &saved);
         }))
@@ -223,12 +226,14 @@ impl Device {
                 modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
             }
         }
-        // Flushes in the same call, so that no key typed before is read as an answer.
+        // The same call flushes the input, so that an earlier key is not read as an answer.
         Ok(retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Flush, &modes))?)
     }
 
-    /// Does not drain the output first: that could hang on a stopped terminal, and output is processed when written. In the
-    /// background the modes are the shell's, and setting them would stop the process.
+    /// Restores the terminal modes, without draining the output. Draining could hang on a stopped terminal, and output
+    /// is processed when it is written.
+    ///
+    /// In the background the modes are the shell's, and setting them would stop the process.
     fn restore_tty_modes(&self) -> io::Result<()> {
         match &self.saved {
             Some(saved) if self.state == TtyState::Held && !self.in_background() => {
@@ -271,7 +276,7 @@ mod tests {
         let output = run("device::unix::tests::a_panic_gives_the_terminal_back", &[]);
         let (before, after) = modes(&output);
         assert_eq!(before, after, "{output}");
-        // First the terminal, then the message: it would be drawn in steps otherwise.
+        // The terminal comes before the message. Otherwise the message would be drawn in steps.
         let places = ["ABANDONED", "on purpose"].map(|words| output.find(words).expect(words));
         assert!(places[0] < places[1], "{output}");
     }

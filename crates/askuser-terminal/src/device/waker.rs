@@ -1,11 +1,11 @@
-//! Waking a thread that waits for the terminal: a pipe with at most one byte in it.
+//! Wakes a thread that waits for the terminal, through a pipe with at most one byte in it.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Wakes a thread in [`Console::wait`](crate::Console::wait), from any other thread. Calls before the waiter has noticed
-/// the first one are merged into it.
+/// Wakes a thread in [`Console::wait`](crate::Console::wait), from any other thread. Further calls before the waiter
+/// wakes up have no additional effect.
 #[derive(Clone, Debug)]
 pub struct Waker {
     signalled: Arc<AtomicBool>,
@@ -13,16 +13,16 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Wakes the waiter, now or at its next wait. Make the news available before calling this.
+    /// Wakes the waiter, now or at its next wait. The caller publishes its data before this call.
     pub fn wake(&self) {
         if !self.signalled.swap(true, Ordering::SeqCst) {
-            // Fails only if the reader is gone.
+            // The write fails only if the reader is gone.
             let _ = (&*self.pipe).write(&[0]);
         }
     }
 }
 
-/// The reading end, polled by the device.
+/// The reading end of a wake pipe, which the device polls.
 #[derive(Debug)]
 pub(crate) struct WakePipe {
     signalled: Arc<AtomicBool>,
@@ -30,23 +30,24 @@ pub(crate) struct WakePipe {
 }
 
 impl WakePipe {
-    /// Both ends of a pipe.
+    /// Creates a pipe and returns both of its ends.
     pub(crate) fn new() -> io::Result<(Waker, WakePipe)> {
         let (read, write) = io::pipe()?;
         let signalled = Arc::new(AtomicBool::new(false));
         Ok((Waker { signalled: signalled.clone(), pipe: Arc::new(write) }, WakePipe { signalled, pipe: read }))
     }
 
-    /// Takes the wake-up; the pipe must be readable.
+    /// Reads the wake-up from the pipe, which must be readable.
     #[cfg_attr(not(unix), allow(dead_code))]
     pub(super) fn drain(&mut self) -> io::Result<()> {
-        // The byte goes first. A wake in between finds the flag still set, which is fine: the waiter is about to look.
+        // The byte is read before the flag is cleared. A wake in between finds the flag still set, which is harmless,
+        // because the waiter is about to look.
         let read = self.pipe.read(&mut [0; 16]).map(drop);
         self.signalled.store(false, Ordering::SeqCst);
         read
     }
 
-    /// Takes the wake-up, if there is one, without waiting.
+    /// Reads the wake-up without waiting. Returns whether there was one.
     #[cfg_attr(unix, allow(dead_code))]
     pub(super) fn take(&mut self) -> io::Result<bool> {
         let signalled = self.signalled.load(Ordering::SeqCst);

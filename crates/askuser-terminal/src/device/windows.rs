@@ -1,7 +1,7 @@
 //! The terminal device on Windows: the console of this process, read as events by crossterm.
 //!
-//! There are no signals: Ctrl-C is a key in raw mode, and there is no job control. The console takes text as UTF-16 in
-//! every code page. Both of its modes are restored. Tested under Wine only.
+//! Windows has no signals: Ctrl-C is a key in raw mode, and there is no job control. The console takes text as UTF-16
+//! in every code page. Both of its modes are restored. This device is tested under Wine only.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -19,19 +19,19 @@ use crate::decode::TerminalInput;
 use crate::view::Background;
 use askuser::{Key, KeyCode};
 
-/// The console's key modes outside raw mode: processed input, lines, echo.
+/// The console's input modes outside raw mode: processed input, lines, echo.
 const COOKED_INPUT: u32 = 0x1 | 0x2 | 0x4;
-/// Control characters and escape sequences are obeyed.
+/// The console's output modes that interpret control characters and escape sequences.
 const OBEYED_OUTPUT: u32 = 0x1 | 0x4;
-/// The polling interval of the wake source: a console and a pipe cannot share a wait.
+/// The polling interval of the wake source. A console and a pipe cannot share a wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The console this process was started on, even if the standard streams are redirected.
+/// The console on which this process was started, even if the standard streams are redirected.
 pub(crate) struct Device {
     output: Arc<Output>,
     presentation: Presentation,
     active: bool,
-    /// A resize that came together with input; reported after it.
+    /// Whether a resize that came together with input still has to be reported.
     resized: bool,
     wake_source: Option<WakeSource>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Device {
 struct Output {
     console: Console,
     modes: [ConsoleMode; 2],
-    /// The modes before [`Device::start`]: of what is typed, and of what is written.
+    /// The input mode and the output mode before [`Device::start`].
     saved: [u32; 2],
 }
 
@@ -64,27 +64,29 @@ impl Output {
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        // Painted output is text; a console cannot use other bytes.
+        // The painted output is text. A console accepts no other bytes.
         let text = String::from_utf8_lossy(bytes);
         self.console.write_char_buffer(text.as_bytes()).map(drop)
     }
 }
 
 impl Device {
-    /// Opens the terminal without changing it before [`Device::start`]. On a screen it delivers single keys. In line
-    /// mode it delivers whole lines, which the console's driver edits and echoes. Each line ends with Ctrl-J.
+    /// Opens the terminal, but leaves its modes unchanged until [`Device::start`].
+    ///
+    /// On a screen the device delivers single keys. In line mode it delivers whole lines, which the console's driver
+    /// edits and echoes. Each line ends with Ctrl-J.
     pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
         Ok(Device { output, presentation, active: false, resized: false, wake_source: None })
     }
 
-    /// Columns and rows, never zero.
+    /// Returns the number of columns and rows, which are never zero.
     pub(crate) fn size(&self) -> (u16, u16) {
         let (columns, rows) = terminal::size().unwrap_or((0, 0));
         super::size_or_fallback(columns, rows)
     }
 
-    /// Sets the modes and, on a screen, discards what was typed before.
+    /// Sets the modes and, on a screen, discards earlier input.
     pub(crate) fn start(&mut self) -> io::Result<()> {
         if self.active {
             return Ok(());
@@ -112,7 +114,7 @@ impl Device {
         started
     }
 
-    /// Whether the device is started.
+    /// Returns whether the device is started.
     pub(crate) fn is_in_use(&self) -> bool {
         self.active
     }
@@ -122,36 +124,36 @@ impl Device {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
 
-    /// No query: a console answers with keys, which crossterm takes as typed.
+    /// Sends no query. A console would reply with keys, which crossterm reads as typed.
     pub(crate) fn ask_background(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Never known: it is not asked for.
+    /// Returns `None`, because the background is not queried.
     pub(crate) fn background(&self) -> Option<Background> {
         None
     }
 
-    /// Never known: it is not asked for.
+    /// Returns `None`, because the cursor is not queried.
     pub(crate) fn cursor_row(&mut self) -> io::Result<Option<u16>> {
         Ok(None)
     }
 
-    /// Never known: it is not asked for.
+    /// Returns `None`, because the cursor is not queried.
     pub(crate) fn await_cursor_rows(&mut self, _: usize) -> io::Result<Option<Vec<u16>>> {
         Ok(None)
     }
 
-    /// No effect: keys arrive as events, not as bytes.
+    /// Has no effect, because keys arrive as events and not as bytes.
     pub(crate) fn set_escape_key(&mut self, _: EscapeKey) {}
 
-    /// Sleeps.
+    /// Sleeps for this time.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
         std::thread::sleep(duration);
         Ok(())
     }
 
-    /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
+    /// Waits for an event and appends the input to `inputs`. Waits without limit if there is no timeout.
     pub(crate) fn wait(
         &mut self,
         timeout: Option<Duration>,
@@ -196,7 +198,7 @@ impl Device {
         })
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.output.write(bytes)
     }
@@ -211,10 +213,10 @@ impl Device {
         restored
     }
 
-    /// There is no lock here.
+    /// Has no effect, because Windows terminals are not locked.
     pub(crate) fn lock_until_exit(&mut self) {}
 
-    /// There are no signals.
+    /// Has no effect, because Windows has no signals.
     pub(crate) fn outlive_signals(&mut self) {}
 
     /// Lends the terminal to a child process, such as an editor, until [`Device::start`].
@@ -222,15 +224,15 @@ impl Device {
         self.stop()
     }
 
-    /// No effect: there is no job control.
+    /// Has no effect, because Windows has no job control.
     pub(crate) fn on_suspend(&mut self, _before: Vec<u8>, _after: Vec<u8>) {}
 
-    /// No effect: there is no job control.
+    /// Has no effect, because Windows has no job control.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Takes all input typed so far.
+    /// Reads all pending input.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         let mut events = Vec::new();
         while self.presentation == Presentation::Screen && event::poll(Duration::ZERO)? {
@@ -247,8 +249,10 @@ impl Device {
     }
 }
 
-/// The text of a paste, which a console marks only by its speed. An Enter between other characters of one read was
-/// pasted and must not send an answer. A digit and Enter are keys: a slow machine reads them together.
+/// Returns the text of a paste; `None` if the events are keys. A console marks a paste only by its speed.
+///
+/// An Enter between other characters of one read was pasted and must not send an answer. A single digit with Enter
+/// counts as keys, because a slow machine reads them together.
 fn pasted(events: &[Event]) -> Option<String> {
     let typed = |event: &Event| match event {
         Event::Key(key) if key.kind == KeyEventKind::Release => None,
@@ -265,7 +269,8 @@ fn pasted(events: &[Event]) -> Option<String> {
     (text.chars().count() > 2 && text.contains('\n')).then_some(text)
 }
 
-/// One line of the console, if it comes in time. The console edits lines only in a blocking read, so a thread reads them.
+/// Reads one line of the console; `None` if no line arrives within `pause`. The console edits lines only in a blocking
+/// read, so a thread reads them.
 fn read_line(pause: Duration, inputs: &mut Vec<TerminalInput>) -> io::Result<Option<DeviceEvent>> {
     static LINES: LazyLock<Mutex<Receiver<io::Result<String>>>> = LazyLock::new(|| {
         let (sender, lines) = mpsc::channel();

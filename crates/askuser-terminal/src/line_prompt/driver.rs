@@ -1,4 +1,4 @@
-//! Runs a [`LinePrompt`] on the terminal device: prints its text, reads lines, until there is an outcome.
+//! Runs a [`LinePrompt`] on the terminal device: it prints text and reads lines until there is an outcome.
 
 use super::LinePrompt;
 use crate::Options;
@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::io;
 use std::time::Instant;
 
-/// Asks on a device that was started, and leaves it started. `context` is printed before the questions.
+/// Asks on a started device, and leaves the device started. `context` is printed before the questions.
 pub(crate) fn ask(
     prompt: Prompt,
     context: Option<&Context>,
@@ -39,10 +39,10 @@ pub(crate) fn ask(
         painter.print(&lines);
     }
     device.write(&painter.take()).map_err(&failed)?;
-    // Every line is printed: those of the context above, and those of each question.
+    // All lines are printed: those of the context above, and those of each question.
     line_prompt.prompt.show_all();
     let ended = run(device, &mut line_prompt, options.theme.charset, &mut kept);
-    // A line may have been begun: the prompt never closes without a word.
+    // The person may have begun a line, so the prompt always closes with an output.
     let finish = Finish { via: Via::Line, confirm: Confirm::Inline, theme: &options.theme, columns };
     let (output, result) = finish.settle(ended, &line_prompt.prompt, &mut kept, deliver);
     match output {
@@ -53,7 +53,7 @@ pub(crate) fn ask(
         ClosingOutput::Lines(lines) => painter.print(&lines),
         ClosingOutput::Nothing => return result,
     }
-    // The outcome stands, even if the terminal goes before it can be shown.
+    // The outcome stands, even if the terminal disappears before it is shown.
     let _ = device.write(&painter.take());
     result
 }
@@ -98,7 +98,7 @@ fn run(
                 if effect == Effect::Continue {
                     continue;
                 }
-                // End the line that the person may have begun.
+                // The line end completes a line that the person may have begun.
                 device.write(b"\r\n")?;
                 effects.push(effect);
             }
@@ -117,7 +117,7 @@ fn run(
                 device.suspend()?;
                 effects.push(Effect::Continue);
             }
-            // Ctrl-C.
+            // The person pressed Ctrl-C.
             DeviceEvent::Terminated(SIGINT) => {
                 device.write(b"\r\n")?;
                 effects.push(line_prompt.prompt.update(Event::Key(Key::ctrl('c')), started.elapsed()));
@@ -131,9 +131,9 @@ fn run(
                 device.write(b"\r\n")?;
                 return Ok(Err(closed(ending)));
             }
-            // The user has not said no.
+            // The user has not declined.
             DeviceEvent::Closed => return Ok(Ok(terminal_gone(&line_prompt.prompt))),
-            // Ctrl-D: the person has nothing more to say.
+            // Ctrl-D means that the person wants to leave.
             DeviceEvent::EndOfInput => {
                 device.write(b"\r\n")?;
                 effects.push(line_prompt.prompt.leave());
@@ -144,7 +144,7 @@ fn run(
                 return Ok(end);
             }
             device.write(&encode(&line_prompt.text(), charset))?;
-            // The help needs no line before the next text.
+            // The help closes without a line, before the next text.
             if line_prompt.prompt.mode() == InputMode::Help {
                 let effect = line_prompt.submit_line("", started.elapsed());
                 debug_assert_eq!(effect, Effect::Continue);
@@ -154,7 +154,7 @@ fn run(
     }
 }
 
-/// The first text, on a new line: the deadline, who asks, and the question.
+/// Returns the first text, on a new line: the deadline, the asker, and the question.
 fn intro(line_prompt: &LinePrompt) -> String {
     let mut words = String::from("\r\n");
     if let Some(left) = line_prompt.prompt.time_left() {

@@ -10,16 +10,16 @@ use std::fmt::Write;
 use std::ops::Range;
 
 const HELP: &str = include_str!("help/question.txt");
-/// The line of the help about notes, for questions that take them.
+/// The line about notes in the help, for questions that accept notes.
 const HELP_NOTE: &str = "  n 2   add a note to option 2\n";
 const HELP_CONFIRM: &str = include_str!("help/confirm.txt");
 const HELP_PICK: &str = include_str!("help/pick.txt");
 
-/// The number of rows of a long list that are printed at once.
+/// The number of rows of a long list that are printed.
 pub(super) const LISTED: usize = 20;
 
 impl LinePrompt {
-    /// The text to print now. It ends with the prompt for the person's line, without a line end.
+    /// Returns the text to print now. It ends with the prompt for the person's line, without a line end.
     pub fn text(&self) -> String {
         let mut out = String::new();
         if let Some(notice) = self.prompt.notice() {
@@ -59,7 +59,7 @@ impl LinePrompt {
             (InputMode::Typing(TextField::Decline), _) => {
                 out.push_str("Reason for declining (empty for none, b to go back): ")
             }
-            // After a typing error the whole question is not repeated.
+            // After an invalid line, only the hint is printed and not the whole question.
             (InputMode::Choosing, _) if self.rejected => self.write_input_hint(&mut out),
             (InputMode::Choosing, Page::Question(i)) if self.reading.is_some() => self.write_preview(&mut out, i),
             (InputMode::Choosing, Page::Question(i)) => self.write_question(&mut out, i),
@@ -73,7 +73,7 @@ impl LinePrompt {
         option.map_or("Other", |option| option.name())
     }
 
-    /// The header and the text of a question.
+    /// Writes the header and the text of a question.
     fn write_heading(&self, out: &mut String, i: usize) {
         let questions = self.prompt.set().questions();
         let question = &questions[i];
@@ -122,7 +122,7 @@ impl LinePrompt {
         self.write_input_hint(out);
     }
 
-    /// A text as it is read out: without marks, unless the user agrees to its words.
+    /// Returns a text for reading aloud: without marks, unless the user agrees to its exact words.
     fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.prompt.wording() {
             Wording::Prose => markdown::unstyled(text),
@@ -142,7 +142,7 @@ impl LinePrompt {
         self.write_input_hint(out);
     }
 
-    /// The input that the person may type.
+    /// Writes a hint about the input that the person may type.
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (Enter to send, a number to change one, ? for help): "),
@@ -173,7 +173,8 @@ impl LinePrompt {
         }
     }
 
-    /// Our words, then untrusted text. Each continuation is indented and marked, so that it cannot pass for an option.
+    /// Writes `lead`, then untrusted text. Each continuation is indented and marked, so that it cannot pass for an
+    /// option.
     pub(super) fn write_marked(&self, out: &mut String, lead: &str, text: &str) {
         const MARK: &str = "     | ";
         let whole = format!("{lead}{text}");
@@ -184,8 +185,8 @@ impl LinePrompt {
         }
     }
 
-    /// The text of a question. With several rows, each has a mark that our own lines lack, so a question cannot imitate
-    /// a list of options.
+    /// Writes the text of a question. If it has several rows, each row gets a mark that the prompt's own lines lack. A
+    /// question therefore cannot imitate a list of options.
     fn write_quoted(&self, out: &mut String, text: &str) {
         let columns = self.columns.unwrap_or(usize::MAX);
         let inside = columns.saturating_sub(2);
@@ -206,7 +207,7 @@ impl LinePrompt {
     }
 }
 
-/// The mark before a row of untrusted text.
+/// Returns the mark before a row of untrusted text.
 fn mark(start: Start) -> &'static str {
     if start == Start::Line { Signs::ASCII.bar } else { Signs::ASCII.bar_wrapped }
 }

@@ -1,5 +1,5 @@
-//! Markdown in a terminal: one renderer for the prompt and for a conversation. What a text says is
-//! [`askuser_markdown`]'s to read; here it gets its width and its colours.
+//! Markdown in a terminal, with one renderer for the prompt and for a conversation. [`askuser_markdown`] parses the
+//! text, and this module applies the width and the colours.
 //!
 //! ```
 //! use askuser_terminal::{Theme, markdown};
@@ -20,9 +20,9 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
-/// The style of a run in a text that has the style `base`.
+/// Returns the style of a run in a text that has the style `base`.
 fn style(look: Look, base: Style, theme: &Theme) -> Style {
-    // In a block of code colours alone: without them it is code as any other.
+    // These tokens stand in code blocks and differ only in colour. Without colours they look like other code.
     let coloured = |role| Style::new().fg(theme.colour(role));
     let style = match look.token {
         Token::Plain => base,
@@ -42,21 +42,21 @@ fn style(look: Look, base: Style, theme: &Theme) -> Style {
     marks.iter().filter(|(is_set, _)| *is_set).fold(style, |style, (_, modifier)| style.add_modifier(*modifier))
 }
 
-/// The wrapping of a block of code.
+/// The way in which a block of code is wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Code {
-    /// By the terminal, so that each is copied as one line.
+    /// The terminal wraps the lines, so that each is copied as one line.
     Whole,
-    /// By cells, in the columns of the text.
+    /// The lines are wrapped in the columns of the text.
     Wrapped,
 }
 
-/// A text with lists or code blocks in it as rows.
+/// Parses a text into rows; `None` if the text contains no lists or code blocks.
 pub(crate) fn blocks(text: &str) -> Option<Vec<Row>> {
     has_blocks(text).then(|| rows(text))
 }
 
-/// A text without its marks, for where there are no styles: bold is plain, code stays between backticks.
+/// Returns a text without its marks, for output without styles. Bold becomes plain, and code stays between backticks.
 pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
     let theme = Theme { depth: ColorDepth::None, ..Theme::default() };
     match inline(text) {
@@ -65,17 +65,17 @@ pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Renders rows in this width. Code is not wrapped: if the terminal does it, it is copied as one line.
+/// Renders rows in this width. Code is not wrapped: if the terminal wraps it, it is copied as one line.
 pub fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     rows.iter().flat_map(|row| render_row(row, theme, columns, Code::Whole, Style::new())).collect()
 }
 
-/// Renders rows, none wider than this width, with prose in the style `base`.
+/// Renders rows within this width, with prose in the style `base`.
 pub(crate) fn render_wrapped(rows: &[Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
     rows.iter().flat_map(|row| render_row(row, theme, columns, Code::Wrapped, base)).collect()
 }
 
-/// The runs of a row, with code marked by more than its colour where there are no colours.
+/// Returns the runs of a row with their styles. Without colours, code stands between backticks.
 pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String, Style)> {
     let text = |piece: &Piece| match piece.look.token == Token::Code && theme.depth == ColorDepth::None {
         true => format!("`{}`", piece.text),

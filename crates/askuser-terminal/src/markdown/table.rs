@@ -1,5 +1,5 @@
-//! Tables: as wide as they need to be, with wrapped cells where they would be too wide, and as lists where even that does not
-//! fit.
+//! Renders tables. A table is as wide as its content. If that is too wide, its cells are wrapped. If the columns still
+//! do not fit, the table becomes a list.
 
 use super::words;
 use crate::view::{Role, Theme, spans_width, width, wrap_styled};
@@ -7,10 +7,10 @@ use askuser_markdown::{Align, Cell, Table};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
-/// No column is made narrower than this, unless it has less to show.
+/// The least width of a column that has to be narrowed.
 const MIN_COLUMN: usize = 8;
 
-/// Renders it with `lead` before every row, in so many columns.
+/// Renders a table in this many columns, with `lead` before every row.
 pub(super) fn render(
     table: &Table,
     lead: &[Span<'static>],
@@ -24,7 +24,7 @@ pub(super) fn render(
     }
 }
 
-/// The width of each column; `None` if they do not fit side by side.
+/// Returns the width of each column; `None` if the columns do not fit side by side.
 fn widths(table: &Table, theme: &Theme, base: Style, room: usize) -> Option<Vec<usize>> {
     let natural: Vec<usize> = (0..table.header.len())
         .map(|column| {
@@ -36,7 +36,7 @@ fn widths(table: &Table, theme: &Theme, base: Style, room: usize) -> Option<Vec<
     let between = (width(theme.signs.vertical) + 2) * natural.len().saturating_sub(1);
     let room = room.checked_sub(between)?;
     let mut widths = natural.clone();
-    // The widest columns give way first, all to the same width.
+    // The widest columns are narrowed first, all to the same width.
     let mut most = natural.iter().copied().max()?;
     while widths.iter().sum::<usize>() > room {
         most -= 1;
@@ -103,7 +103,7 @@ fn grid_row(
     (0..height).map(line).collect()
 }
 
-/// `• Name: value`, a line for each cell.
+/// Renders a table as a list, with a line such as `• Name: value` for each cell.
 fn list(table: &Table, lead: &[Span<'static>], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for row in &table.rows {

@@ -1,10 +1,11 @@
-//! The look of a document, whole and while it arrives.
+//! The look of a document, complete and while it arrives.
 
 use super::*;
 use crate::view::{Signs, wrap};
 use proptest::prelude::*;
 
-/// Lines as text, each change of look marked: `{b}` bold, `{i}` italic, `{u}` underlined, `{d}` dim, with the role.
+/// Formats lines as text with each change of style marked: `{b}` bold, `{i}` italic, `{u}` underlined, `{d}` dim, with
+/// the role.
 fn marked(lines: &[Line<'_>]) -> String {
     let mut out = String::new();
     for line in lines {
@@ -204,7 +205,8 @@ fn quotes_inside_quotes_end_somewhere() {
     assert!(length < 10_000, "{length} bytes");
 }
 
-/// A paragraph as it comes in, given row by row: what was given, and what it looks like in the end.
+/// Streams a paragraph that is emitted row by row. Returns the number of rows that were emitted early, and the final
+/// text.
 fn streamed(text: &str, size: usize, columns: usize) -> (usize, String) {
     let mut stream = Stream::default();
     let mut all = Vec::new();
@@ -218,7 +220,7 @@ fn streamed(text: &str, size: usize, columns: usize) -> (usize, String) {
     (emitted, marked(&render(&all, &Theme::default(), columns)))
 }
 
-/// The lines that are not blank, without their looks.
+/// Returns the lines that are not blank, without their styles.
 fn solid(rows: &[Row], columns: usize) -> Vec<String> {
     let lines = render(rows, &Theme::default(), columns);
     lines
@@ -241,7 +243,7 @@ fn a_long_paragraph_is_given_before_it_ends_and_looks_the_same() {
             for columns in [20, 33, 60] {
                 let (emitted, shown) = streamed(&text, size, columns);
                 assert_eq!(shown, show(&text, columns), "{lead:?} in pieces of {size} at {columns}");
-                // Inside a list or a quote it is previewed until the item ends.
+                // Inside a list or a quote, the preview shows the text until the item ends.
                 assert!(
                     emitted > 1 || !lead.trim().is_empty(),
                     "{emitted} rows emitted early of {lead:?} in pieces of {size} at {columns}"
@@ -367,7 +369,7 @@ fn what_is_not_clean_and_no_paragraph_is_not_given_early() {
 
 #[test]
 fn hostile_text_is_read_in_time() {
-    // Each would take minutes if reading it were quadratic in its length.
+    // Each text would take minutes if parsing were quadratic in its length.
     let texts = ["*a ", "[", "`", "_*", "**a*", "> ", "- ", "<", "[a](", "![", "&", "~a~ ", "***a ", "]: [", "\\"];
     for text in texts {
         let text = text.repeat(100_000 / text.len());

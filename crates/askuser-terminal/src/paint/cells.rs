@@ -1,4 +1,4 @@
-//! Lines as rows of glyphs, and when two glyphs look the same.
+//! Lines as rows of glyphs, and the comparison of glyphs.
 
 use super::pen::{PLAIN, Pen};
 use crate::view::{SharedLine, grapheme_columns};
@@ -6,18 +6,18 @@ use ratatui_core::text::{Line, Span};
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The content of a column of a row.
+/// The content of one column in a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glyph<'a> {
     pub(super) symbol: &'a [u8],
     pub(super) pen: Pen,
-    /// The columns it takes; blanks stand in all but the first of them.
+    /// The number of columns that the glyph takes. All but the first of these columns hold blanks.
     pub(super) columns: u16,
-    /// Whether every terminal gives it as many columns: they disagree about clusters and emoji.
+    /// Whether the glyph has the same width on every terminal. Terminals disagree about clusters and emoji.
     pub(super) has_certain_width: bool,
 }
 
-/// A glyph for each column, without trailing blanks.
+/// The glyphs of a row, one for each column, without trailing blanks.
 pub(super) type Row<'a> = Vec<Glyph<'a>>;
 
 impl<'a> Glyph<'a> {
@@ -34,7 +34,7 @@ impl<'a> Glyph<'a> {
         Glyph { symbol: symbol.as_bytes(), pen, columns, has_certain_width }
     }
 
-    /// Whether it is a space that cannot be seen.
+    /// Returns whether the glyph is an invisible space.
     #[inline]
     pub(super) fn is_blank(&self) -> bool {
         matches!(self.symbol, [b' ']) && !self.pen.marks_blanks()
@@ -54,7 +54,7 @@ impl<'a> Glyph<'a> {
 pub(crate) trait ToPaint {
     fn line(&self) -> &Line<'_>;
 
-    /// The line, to be kept with the frame.
+    /// Returns a shared copy of the line, to be stored with the frame.
     fn share(&self) -> SharedLine;
 }
 
@@ -83,17 +83,17 @@ impl ToPaint for Line<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     None,
-    /// Another pen: blanks look as before.
+    /// The pen has changed. Blanks look as before.
     Pen,
-    /// All of it, blanks too.
+    /// The whole text is redrawn, with its blanks.
     Text,
 }
 
-/// A line on the screen.
+/// A line that is shown on the screen.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) line: SharedLine,
-    /// The columns it was truncated at.
+    /// The number of columns at which the line was truncated.
     pub(super) columns: u16,
 }
 
@@ -103,11 +103,11 @@ impl Drawn {
         self.columns == columns && (std::ptr::eq(shown, line) || shown == line)
     }
 
-    /// The change of each span, if they stand where those of the old line do.
+    /// Returns the change of each span; `None` if the spans of the old line stand in other columns.
     pub(super) fn changes(&self, old: &Drawn) -> Option<Vec<(&str, Pen, Change)>> {
         let is_whole = |drawn: &Drawn| drawn.line.is_plain() && drawn.line.columns() <= usize::from(drawn.columns);
         let (new, old_spans) = (&self.line.spans, &old.line.spans);
-        // Another length of the row is left to the cells.
+        // If the length of the row changes, its cells are compared instead.
         let has_end = new.last().is_some_and(|span| !span.content.ends_with(' '));
         if !has_end || !is_whole(self) || !is_whole(old) || !(old_spans.is_empty() || old_spans.len() == new.len()) {
             return None;
@@ -130,7 +130,7 @@ impl Drawn {
         changes.collect()
     }
 
-    /// Its row, truncated.
+    /// Returns the line as a row of glyphs, truncated.
     pub(super) fn row(&self) -> Row<'_> {
         let columns = usize::from(self.columns);
         let mut row = Row::with_capacity(columns.min(self.line.columns()));
@@ -159,18 +159,18 @@ impl Drawn {
         row
     }
 
-    /// The columns it takes.
+    /// Returns the number of columns that the line takes on the screen.
     pub(super) fn length(&self) -> u16 {
         length(&self.row())
     }
 }
 
-/// The pen of a span in its line.
+/// Returns the pen of a span in its line.
 pub(super) fn pen_of(line: &Line<'_>, span: &Span<'_>) -> Pen {
     Pen::of(line.style.patch(span.style))
 }
 
-/// The columns a row takes: its last glyph may take more than one.
+/// Returns the number of columns that a row takes. Its last glyph may take more than one.
 pub(super) fn length(row: &[Glyph<'_>]) -> u16 {
     row.len() as u16 + row.last().map_or(0, |glyph| glyph.columns - 1)
 }

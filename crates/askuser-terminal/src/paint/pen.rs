@@ -1,8 +1,8 @@
-//! The pen: the colours and modifiers that the terminal applies to what is written next (SGR).
+//! The pen: the colours and modifiers that the terminal applies to the text written next (SGR).
 
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// Colours and modifiers. A colour is a number, so that pens are compared fast: each cell has one.
+/// The colours and modifiers of a cell. A colour is a number, so that the pens of two cells are compared fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pen {
     fg: u32,
@@ -12,7 +12,7 @@ pub(super) struct Pen {
 
 pub(super) const PLAIN: Pen = Pen { fg: RESET, bg: RESET, modifier: Modifier::empty() };
 
-/// The terminal's own colour. A higher kind of colour has its value in the lower three bytes.
+/// The number of the terminal's own colour. For the other kinds of colour, the lower three bytes hold the value.
 const RESET: u32 = 0;
 const NAMED: u32 = 1 << 24;
 const INDEXED: u32 = 2 << 24;
@@ -27,23 +27,24 @@ impl Pen {
         }
     }
 
-    /// What of it may stay between frames.
+    /// Returns the part of the pen that may stay between frames.
     pub(super) fn resting(self) -> Pen {
         Pen { bg: RESET, modifier: self.modifier & Modifier::BOLD, ..self }
     }
 
-    /// What of it stays after a frame: a background can be taken away alone.
+    /// Returns the pen to set after a frame. It keeps the resting part, unless removing the other modifiers needs a
+    /// full reset. A background can be removed alone.
     pub(super) fn after_frame(self) -> Pen {
         let resting = self.resting();
         if resting.modifier == self.modifier { resting } else { PLAIN }
     }
 
-    /// The pen for blanks: the next change is likely to use its colour.
+    /// Returns the pen for blanks. It keeps the foreground colour, because the next change is likely to use it.
     pub(super) fn unmarked(self) -> Pen {
         Pen { bg: RESET, modifier: Modifier::empty(), ..self }
     }
 
-    /// Whether a blank that it writes can be seen.
+    /// Returns whether a blank in this pen is visible.
     #[inline]
     pub(super) fn marks_blanks(self) -> bool {
         self.bg != RESET || self.modifier.intersects(Modifier::REVERSED.union(Modifier::UNDERLINED))
@@ -53,7 +54,7 @@ impl Pen {
     pub(super) fn write_change(self, previous: Pen, out: &mut Vec<u8>) {
         out.extend(b"\x1b[");
         let mut from = previous;
-        // The first terminals know no code that takes one modifier away.
+        // Old terminals have no code that removes a single modifier.
         let is_removed = !self.modifier.contains(from.modifier);
         if is_removed && self != PLAIN {
             push_parameters(out, &[0]);
@@ -84,7 +85,7 @@ const MODIFIERS: [(Modifier, u8); 5] = [
     (Modifier::REVERSED, 7),
 ];
 
-/// The sixteen, in the terminal's order.
+/// The sixteen colours, in the terminal's order.
 #[rustfmt::skip]
 const SIXTEEN: [Color; 16] = [
     Color::Black, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan, Color::Gray,
@@ -101,7 +102,7 @@ fn number_of(colour: Color) -> u32 {
     }
 }
 
-/// `base` is 30 for the foreground, 40 for the background.
+/// Appends the parameters of a colour. `base` is 30 for the foreground and 40 for the background.
 fn push_colour(out: &mut Vec<u8>, colour: u32, base: u8) {
     let [_, r, g, b] = colour.to_be_bytes();
     match colour & !0xFF_FFFF {
@@ -113,7 +114,7 @@ fn push_colour(out: &mut Vec<u8>, colour: u32, base: u8) {
     }
 }
 
-/// Appends each number, and a semicolon behind it.
+/// Appends each number with a semicolon after it.
 fn push_parameters(out: &mut Vec<u8>, numbers: &[u8]) {
     for number in numbers {
         push_number(out, (*number).into());

@@ -1,30 +1,30 @@
-//! Finding the frame again after a resize.
+//! Finds the frame again after a resize.
 //!
-//! A smaller terminal pushes the rows above the cursor into its history, where they cannot be erased. A larger one
-//! brings them back. So our rows in the history are remembered (*stranded*) and erased on their return. The terminal
-//! reports the cursor's place. It may be resized again at any moment, also between that reply and the next write. So it
-//! is asked twice more: right before the old frame is erased, and in the last row of the new one. Rows that have left
-//! the screen meanwhile are stranded, too.
+//! A smaller terminal pushes the rows above the cursor into its history, where they cannot be erased. A larger terminal
+//! brings them back. The frame's rows in the history are therefore remembered (*stranded*) and erased on their return.
+//! The terminal reports the cursor's position. It may be resized again at any moment, also between that reply and the
+//! next write. The position is therefore queried twice more: right before the old frame is erased, and in the last row
+//! of the new frame. Rows that have left the screen meanwhile are stranded, too.
 
 use super::pen::PLAIN;
 use super::{CLEAR_BELOW, Painter};
 use crate::decode::replies::ASK_CURSOR;
 use std::io::Write;
 
-/// The rows erased on the assumption that the cursor was where the terminal had reported it.
+/// The rows that were erased on the assumption that the cursor was at its reported position.
 #[derive(Debug)]
 pub(super) struct Erased {
     /// The number of screen rows above the cursor.
     up: u16,
-    /// The rows in them, from the top: their width, and how many rows of the screen they take.
+    /// The rows of the frame in these screen rows, from the top. Each has a width, and a height in screen rows.
     rows: Vec<(u16, u16)>,
-    /// The number of queries since.
+    /// The number of cursor queries since the rows were erased.
     asked: usize,
 }
 
 impl Painter {
-    /// The terminal has a new size: erases what is on the screen of this frame and of earlier ones. With `reflow`, the
-    /// terminal has wrapped rows that no longer fit. `cursor_row` is the row of the screen the cursor is in, if known.
+    /// Erases the rows of this frame and of earlier frames that are on the screen after a resize. With `reflow`, the
+    /// terminal has wrapped rows that no longer fit. `cursor_row` is the screen row of the cursor, if it is known.
     pub(crate) fn resized(&mut self, columns: u16, reflow: bool, cursor_row: Option<u16>) {
         let columns = columns.max(1);
         let height = |width: u16| if reflow { width.max(1).div_ceil(columns) } else { 1 };
@@ -58,7 +58,7 @@ impl Painter {
         self.erased = cursor_row.map(|_| Erased { up, rows, asked: 1 });
     }
 
-    /// Asks for the row that the last of these lines is in, if the frame is the first one after a resize.
+    /// Queries the row of the last of these lines, if the frame is the first one after a resize.
     pub(super) fn ask_bottom_row(&mut self, lines: usize) {
         if let Some(last) = lines.checked_sub(1)
             && self.erased.as_ref().is_some_and(|erased| erased.asked == 1)
@@ -69,12 +69,12 @@ impl Painter {
         }
     }
 
-    /// The number of cursor replies expected for the last output of [`Painter::take`].
+    /// Returns the number of cursor replies expected for the last output of [`Painter::take`].
     pub(crate) fn asked_rows(&self) -> usize {
         self.erased.as_ref().map_or(0, |erased| erased.asked)
     }
 
-    /// Takes these replies, if they have come.
+    /// Corrects the stranded rows by the terminal's replies. `None` means that the replies did not arrive.
     pub(crate) fn set_rows(&mut self, told: Option<&[u16]>) {
         let (Some(Erased { up, mut rows, .. }), Some(told)) = (self.erased.take(), told) else { return };
         if let Some(&cursor_row) = told.first() {
@@ -88,7 +88,7 @@ impl Painter {
     }
 }
 
-/// Takes the rows that begin in so many rows of the screen, from the top; returns their widths.
+/// Removes the rows that begin in the first `hidden` screen rows, and returns their widths.
 fn take_top(rows: &mut Vec<(u16, u16)>, mut hidden: u16) -> Vec<u16> {
     let mut taken = Vec::new();
     while hidden > 0 && !rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Shared by the tests of this crate: the proposals' questions, key scripts, hostile text and events.
+//! Test data of this crate: the proposals' questions, key scripts, hostile text and events.
 
 use askuser::input::QuestionInput;
 use askuser::prompt::{Event, PromptOptions};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// No arming delay.
+/// The options of a prompt without a key delay.
 pub(crate) const ARMED: PromptOptions = PromptOptions { key_delay: Duration::ZERO, deadline: None };
 
 // ---- questions ----
@@ -32,7 +32,7 @@ pub(crate) fn package_manager() -> QuestionSet {
     set(include_str!("../../examples/package-manager.json"))
 }
 
-/// The questions of our own commands.
+/// Returns a yes-or-no question, as `askuser confirm` asks it.
 pub(crate) fn confirm() -> QuestionSet {
     let question = QuestionInput::new("Deploy?", "Confirm").option("Yes", "").option("No", "");
     QuestionSet::new([question], &Rules::confirm()).expect("a valid question")
@@ -49,19 +49,20 @@ pub(crate) fn pick(count: usize, multi_select: bool) -> QuestionSet {
     QuestionSet::new([question], &Rules::pick()).expect("a valid question")
 }
 
-/// A question of options with a label and a description each.
+/// Returns the input of a question whose options have a label and a description each.
 pub(crate) fn question(text: &str, header: &str, multi_select: bool, options: &[(&str, &str)]) -> Value {
     let options: Vec<Value> = options.iter().map(|(l, d)| json!({"label": l, "description": d})).collect();
     json!({"question": text, "header": header, "options": options, "multiSelect": multi_select})
 }
 
 pub(crate) fn set_of(questions: &[Value]) -> QuestionSet {
-    // A description may be empty where an embedder allows it.
+    // These limits permit empty descriptions, as an embedding program may.
     let rules = Rules::strict().with_limits(Limits::WITH_BLANK_DESCRIPTIONS).expect("limits with room for a question");
     QuestionSet::from_json(&json!({"questions": questions}).to_string(), &rules).expect("a valid input")
 }
 
-/// A question of 2,000 characters with four descriptions of 200: the longest a model may send and more than a screen.
+/// Returns a question of 2,000 characters with four descriptions of 200. They are the longest that a model may send,
+/// and longer than a screen.
 pub(crate) fn long() -> QuestionSet {
     let description = |name: &str| numbered(name, 200);
     let (a, b, c, d) = (description("a"), description("b"), description("c"), description("d"));
@@ -69,7 +70,7 @@ pub(crate) fn long() -> QuestionSet {
     set_of(&[question(&numbered("q", 2_000), "Long", false, &options)])
 }
 
-/// Words that are all different, `q0 q1 q2 …`, exactly so many characters together.
+/// Returns distinct words such as `q0 q1 q2 …`, with exactly this number of characters.
 pub(crate) fn numbered(name: &str, chars: usize) -> String {
     let mut text = String::new();
     for i in 0.. {
@@ -84,7 +85,7 @@ pub(crate) fn numbered(name: &str, chars: usize) -> String {
 
 // ---- keys ----
 
-/// A script's events: `<down>` and its like for keys without a character, `<paste:…>`, and characters as they are.
+/// Parses the events of a script: keys such as `<down>`, pastes such as `<paste:…>`, and characters.
 pub(crate) fn events(script: &str) -> Vec<Event> {
     let mut events = Vec::new();
     let mut rest = script;
@@ -122,7 +123,7 @@ fn key(name: &str) -> Key {
     }
 }
 
-/// A single-select question whose options show what they would look like.
+/// Returns a single-select question whose options have previews.
 pub(crate) fn layouts() -> QuestionSet {
     let grid = "A grid of **cards**:\n\n```\n+------+ +------+\n| card | | card |\n+------+ +------+\n```";
     let table = "```diff\n--- a/list.html\n+++ b/list.html\n@@ -1,2 +1,2 @@\n <main>\n-  <ul class=\"cards\">\n+  <table>\n```\n\n\
@@ -139,7 +140,8 @@ pub(crate) fn layouts() -> QuestionSet {
 
 // ---- anything ----
 
-/// Text a model or a clipboard might hold: escape sequences, bidi, joiners, wide and combining characters.
+/// Generates text that a model or a clipboard might contain: escape sequences, bidi, joiners, wide and combining
+/// characters.
 pub(crate) fn nasty_text() -> impl Strategy<Value = String> {
     const PIECES: &str = "\x1b[31m|\x1b]0;t\x07|\u{9b}2J|\r|\n|\t|\x08|\u{2028}| | |a|bc |word |#|1|\u{20e3}|\u{fe0f}|\
         \u{200b}|\u{200c}|\u{200d}|\u{202e}|\u{2066}|\u{feff}|\u{ad}|\u{301}|\u{489}|👩|👩\u{200d}👩\u{200d}👩|❤|🏽|🏴|\
@@ -152,14 +154,14 @@ pub(crate) fn nasty_text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// A valid set of hostile questions.
+/// Generates a valid set of hostile questions.
 pub(crate) fn nasty_set() -> impl Strategy<Value = QuestionSet> {
     let text = |max: usize| nasty_text().prop_map(move |text| text.chars().take(max).collect::<String>());
     let option = (text(48), text(199));
     let question = (text(400), text(11), any::<bool>(), prop::collection::vec(option, 2..=4));
     prop::collection::vec(question, 1..=4).prop_map(|questions| {
         let questions = questions.into_iter().enumerate().map(|(i, (text, header, multi, options))| {
-            // A digit each keeps them from being blank or the same.
+            // A digit in each text ensures that it is neither blank nor a duplicate.
             let named = |(j, (label, description)): (usize, (String, String))| {
                 json!({"label": format!("{j}{label}"), "description": format!("{description}.")})
             };
@@ -171,7 +173,7 @@ pub(crate) fn nasty_set() -> impl Strategy<Value = QuestionSet> {
     })
 }
 
-/// Anything a person may do, Ctrl-C left out.
+/// Generates any event except Ctrl-C.
 pub(crate) fn any_event() -> impl Strategy<Value = Event> {
     use KeyCode::*;
     let codes = vec![

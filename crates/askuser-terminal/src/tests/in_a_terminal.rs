@@ -1,20 +1,20 @@
-//! For tests that need a controlling terminal: runs one of this binary's own tests again, in a PTY.
+//! Runs one of this binary's own tests again in a PTY, for tests that need a controlling terminal.
 
 use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
 use std::io::{Read, Write};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// Set in the process that has the terminal.
+/// The variable that is set in the process inside the terminal.
 const INSIDE: &str = "ASKUSER_TEST_INSIDE";
 
-/// Whether this is the process in the terminal.
+/// Returns whether this is the process inside the terminal.
 pub(crate) fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Runs the test `name` in a terminal through a shell that says the modes before and after. Types `keys`, each once what
-/// it waits for has been seen. Returns all that was written.
+/// Runs the test `name` in a terminal, through a shell that prints the terminal's modes before and after. Each entry of
+/// `keys` is a text to wait for, and the keys to type then. Returns the whole output.
 pub(crate) fn run(name: &str, keys: &[(&str, &str)]) -> String {
     let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
     let pty = NativePtySystem::default().openpty(size).expect("a PTY");
@@ -57,7 +57,7 @@ pub(crate) fn run(name: &str, keys: &[(&str, &str)]) -> String {
     text
 }
 
-/// The terminal's modes before and after, as the shell reports them.
+/// Returns the terminal's modes before and after, as the shell has printed them.
 pub(crate) fn modes(output: &str) -> (&str, &str) {
     let is_modes = |line: &&str| line.matches(':').count() > 10;
     let mut lines = output.lines().map(|line| line.trim_end_matches('\r')).filter(is_modes);

@@ -1,4 +1,4 @@
-//! The bar before text that others wrote: they cannot draw in its column.
+//! The bar before untrusted text. The text cannot draw in the bar's column.
 
 use super::theme::{Role, Theme};
 use super::wrap::{Start, width, wrap_exactly};
@@ -6,12 +6,12 @@ use crate::markdown;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-/// `┃ `
+/// Returns the bar `┃ ` before a line.
 pub(super) fn bar(theme: &Theme) -> Span<'static> {
     bar_at(Start::Line, theme)
 }
 
-/// `┃ ` before a line, `╏ ` before the rest of one that did not fit.
+/// Returns `┃ ` before a line, and `╏ ` before the continuation of a wrapped line.
 fn bar_at(start: Start, theme: &Theme) -> Span<'static> {
     let sign = match start {
         Start::Line => theme.signs.bar,
@@ -20,8 +20,8 @@ fn bar_at(start: Start, theme: &Theme) -> Span<'static> {
     Span::styled(format!("{sign} "), theme.style(Role::Muted))
 }
 
-/// A text that is shown exactly, in so many columns; `style` gives each row its style. Before the bar stands what is ours: the numbers
-/// of the lines, all of one width, if they have any.
+/// Returns the rows of a text that is shown exactly, in this many columns. `style` returns the style of each row. The
+/// line numbers, if there are any, stand before the bar and have one width.
 pub(super) fn exactly(
     text: &str,
     numbers: &[String],
@@ -45,7 +45,7 @@ pub(super) fn exactly(
     rows.map(row).collect()
 }
 
-/// Rows of Markdown in so many columns, prose in the style `base`.
+/// Returns rows of Markdown in this many columns, with a bar before each and prose in the style `base`.
 pub(super) fn prose(rows: &[markdown::Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
     let bar = bar(theme);
     let room = columns.saturating_sub(width(&bar.content));

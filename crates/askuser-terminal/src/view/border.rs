@@ -1,4 +1,4 @@
-//! The bottom border with the countdown; the same and the number of hidden lines for a footer without a border above it.
+//! The bottom border with the countdown. A footer without a border shows the countdown and the number of hidden lines.
 
 use super::wrap::{spans_width, width};
 use super::{PromptPhase, Role, Theme};
@@ -8,13 +8,13 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
-/// The keys for the lines above and below.
+/// The keys that scroll to the lines above and below.
 const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
 
-/// The columns of a bottom border without its countdown, at least.
+/// The least number of columns that a bottom border needs besides its countdown.
 const ENDS: usize = 2 + 2 + 2;
 
-/// `╰── 42 s left ────────╯`
+/// Returns a bottom border such as `╰── 42 s left ────────╯`.
 pub(super) fn bottom(columns: usize, time: Span<'static>, edge: Style, theme: &Theme) -> Line<'static> {
     let signs = theme.signs;
     let fill = columns.saturating_sub(ENDS + width(&time.content));
@@ -24,13 +24,14 @@ pub(super) fn bottom(columns: usize, time: Span<'static>, edge: Style, theme: &T
     Line::from(vec![left, time, right])
 }
 
-/// The countdown in a bottom border, in the longest form that fits.
+/// Returns the countdown in a bottom border, in the longest form that fits.
 pub(super) fn time(prompt: &Prompt, theme: &Theme, phase: PromptPhase, columns: usize) -> Span<'static> {
     let (times, style) = countdown(prompt, theme, phase);
     Span::styled(times.into_iter().find(|time| ENDS + width(time) <= columns).unwrap_or_default(), style)
 }
 
-/// `↓ 12 more · 42 s left · `, in the longest forms that fit in the first of these columns, or else in the second. The countdown is dropped first.
+/// Returns a status such as `↓ 12 more · 42 s left · `. It has the longest forms that fit in the first of these
+/// columns, or else in the second. The countdown is dropped first.
 pub(super) fn status(
     prompt: &Prompt,
     theme: &Theme,
@@ -54,7 +55,7 @@ pub(super) fn status(
     columns.into_iter().find_map(fitting).unwrap_or_default()
 }
 
-/// The forms of the countdown, the longest first, and their style.
+/// Returns the forms of the countdown, the longest first, and their style. Without a deadline there are no forms.
 fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>, Style) {
     let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
     let forms = left.map(clock).map(|left| {
@@ -66,7 +67,8 @@ fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>
     (forms.unwrap_or_default(), style)
 }
 
-/// The number of hidden lines: `↓ 12 more lines, PgDn`, the longest form first; an empty form if none are hidden.
+/// Returns the forms of the number of hidden lines, the longest first, such as `↓ 12 more lines, PgDn`. The only form
+/// is empty if no lines are hidden.
 pub(super) fn hidden(window: Window, theme: &Theme, phase: PromptPhase) -> Vec<String> {
     let signs = theme.signs;
     let (page_up, page_down) = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };

@@ -9,27 +9,27 @@ use askuser::store::Ending;
 use askuser::{Answer, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
-/// The confirmation once the prompt has closed.
+/// The kind of confirmation that stays after a prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Confirm {
-    /// `✔ Database: PostgreSQL`
+    /// One line with the headers, such as `✔ Database: PostgreSQL`.
     #[default]
     Inline,
-    /// `✔ Which database? PostgreSQL`, for a question with the default header.
+    /// One line with the question, such as `✔ Which database? PostgreSQL`, for a question with the default header.
     Asked,
-    /// A box with the answers in it.
+    /// A box with the answers.
     Boxed,
-    /// The text of each question, and below it `✔ Database: PostgreSQL`.
+    /// The text of each question, and a line such as `✔ Database: PostgreSQL` below it.
     Full,
     /// No confirmation.
     None,
-    /// None here: the caller shows the outcome itself.
+    /// No confirmation, because the caller shows the outcome itself.
     Elsewhere,
 }
 
-/// The lines that show an outcome after its prompt, within `columns`. Print them into the scrollback, or show them in a
-/// conversation; [`PromptSession`](crate::PromptSession) has an example.
+/// Returns the lines that show an outcome after its prompt, within `columns`. Print them into the scrollback, or show
+/// them in a conversation. [`PromptSession`](crate::PromptSession) has an example.
 pub fn closing_lines(
     set: &QuestionSet,
     outcome: &Outcome,
@@ -49,7 +49,8 @@ pub fn closing_lines(
     };
     if confirm == Confirm::Full {
         for question in set.questions() {
-            // As it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
+            // The text is shown exactly, because it may contain a command. Without a bar, a row could pass for a
+            // confirmation.
             lines.extend(barred::exactly(question.text(), &[], theme, columns, |_, _| theme.style(Role::Muted)));
             let mut answers = outcome.answers().iter();
             if let Some(answer) = answers.find(|answer| answer.question == question.text_verbatim()) {
@@ -87,7 +88,7 @@ pub fn closing_lines(
     lines
 }
 
-/// The name of a set of questions: its headers, or the first question if it has the default header.
+/// Returns the name of a set of questions: its headers, or the text of the first question for [`Confirm::Asked`].
 fn names(set: &QuestionSet, confirm: Confirm) -> String {
     match confirm {
         Confirm::Asked => sanitize::line(set.questions()[0].text()).into_owned(),
@@ -95,7 +96,7 @@ fn names(set: &QuestionSet, confirm: Confirm) -> String {
     }
 }
 
-/// What stays of a prompt that was closed from elsewhere.
+/// Returns the lines that stay after a prompt was closed from elsewhere.
 pub(crate) fn closed_lines(ending: &Ending, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let (sign, role) = match ending {
         Ending::Resolved(_) => (theme.signs.done, Role::Success),
@@ -104,18 +105,18 @@ pub(crate) fn closed_lines(ending: &Ending, theme: &Theme, columns: u16) -> Vec<
     sentence(sign, role, &sanitize::line(&ending.words()), theme, usize::from(columns))
 }
 
-/// The line of a permission with a note: the action has not run.
+/// Returns the lines of a permission with a note, whose action has not run.
 pub(crate) fn not_run_lines(note: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let words = format!("Not run: {}", sanitize::line(note));
     sentence(theme.signs.not_done, Role::Muted, &words, theme, usize::from(columns))
 }
 
-/// The lines with the error of an answer or a draft that could not be stored.
+/// Returns the lines with the error of an answer or a draft that could not be stored.
 pub(crate) fn failed_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     sentence(theme.signs.warning, Role::Warning, &sanitize::line(why), theme, usize::from(columns))
 }
 
-/// The unsent text of a prompt, to be copied.
+/// Returns the lines with the unsent text of a prompt, to be copied.
 pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let lines = |words: String| {
         sentence(theme.signs.bullet, Role::Muted, &format!("Not sent: {words}"), theme, usize::from(columns))
@@ -123,7 +124,7 @@ pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Li
     draft.words().into_iter().flat_map(lines).collect()
 }
 
-/// The person's words after our sign. Continuations have a bar, so that none can pass for another confirmation.
+/// Returns words after a sign. Continuations have a bar, so that no row can pass for another confirmation.
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
     wrap_styled([(words, theme.style(Role::Text))], &lead, &[Span::raw("  "), bar(theme)], columns)
@@ -164,7 +165,7 @@ fn boxed(
         let further = [&wall[..], &[Span::raw(" ".repeat(width(sign) + 1))]].concat();
         rows.extend(wrap_styled([(value.as_str(), theme.style(Role::Text))], &lead, &further, columns));
     }
-    // As wide as the chip, as the proposals draw it; answers may run past the corner.
+    // The top border is as wide as the chip, as in the proposals. Answers may extend past the corner.
     let chip = [
         Span::styled(signs.chip_left, edge),
         Span::styled(format!(" {header} "), theme.style(Role::Chip)),

@@ -1,5 +1,5 @@
-//! The context of questions: a command, a diff or a tool's input verbatim, prose as Markdown. It is complete and passes
-//! the gate for text to agree to ([`askuser::exact`]).
+//! The context of questions: a command, a diff or a tool's input verbatim, and prose as Markdown. The context is shown
+//! completely. Text that a person agrees to is shown through [`askuser::exact`].
 //!
 //! Every row begins with a bar, so that it cannot pass for an option, a footer or a confirmation.
 
@@ -12,13 +12,14 @@ use askuser_markdown::{DiffLine, NumberedLine};
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-/// The rows of a context in so many columns, as the prompt shows them: a bar before each, what is agreed to exactly as it is.
+/// Returns the rows of a context in this many columns, as the prompt shows them. Each row begins with a bar, and text
+/// that a person agrees to is shown exactly.
 pub fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     read_context(context, theme, columns).0
 }
 
-/// The rows of a context, and the one that has to be seen: the first that a diff changes. What stands above it says where. A row
-/// without a bar separates the parts of a tool use.
+/// Returns the rows of a context, and the index of the first row that a diff changes. That row has to be seen, and the
+/// rows above it give its position. A row without a bar separates the parts of a tool use.
 pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (Vec<Line<'static>>, usize) {
     let parts = context.parts();
     let mut parts = parts.iter().map(|part| read_part(part, theme, usize::from(columns)));
@@ -56,18 +57,20 @@ fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static
     }
 }
 
-/// A line of a diff as it is shown.
+/// A line of a diff on a surface.
 #[derive(Clone, Debug)]
 pub struct ShownDiffLine {
-    /// Its numbers in the old and the new file, as wide as those of every other line. Empty if the diff is not whole.
+    /// The line's numbers in the old and the new file, padded to the width of every other line. Empty if the diff is
+    /// incomplete.
     pub number: String,
-    /// The role of the line: its kind in the diff.
+    /// The role of the line, which depends on its kind in the diff.
     pub role: Role,
-    /// All of it, past the gate for what is agreed to; of a line that says where others stand what is not in their numbers.
+    /// The whole text of the line, escaped by [`askuser::exact`]. A hunk header has only the part that is not in the
+    /// line numbers.
     pub text: String,
 }
 
-/// A diff with line numbers in the place of `@@`, if it is whole, else as it is.
+/// Returns the lines of a diff, with line numbers in place of the `@@` headers. An incomplete diff stays as written.
 pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
     let diff = diff.strip_suffix('\n').unwrap_or(diff);
     let shown = exact::shown(diff, theme.charset);
@@ -75,7 +78,7 @@ pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
         let plain = |line: &str| ShownDiffLine { number: String::new(), role: diff_role(line), text: line.to_owned() };
         return shown.split('\n').map(plain).collect();
     };
-    // A column for each of the two files, unless it has no lines.
+    // Each of the two files has a column, unless it has no lines.
     let width = |number: fn(&NumberedLine) -> Option<usize>| {
         numbered.iter().filter_map(number).max().map_or(0, |last| last.to_string().len())
     };
@@ -91,7 +94,7 @@ pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
             DiffLine::Place => (theme.signs.ellipsis.to_owned(), text.splitn(3, "@@").nth(2).unwrap_or_default()),
             _ => (format!("{:>old_width$}{gap}{:>new_width$}", digits(line.old), digits(line.new)), text),
         };
-        // The numbers of the first lines say where they stand.
+        // The numbers of the first lines already give their position.
         let says_nothing = line.says == DiffLine::Place && text.is_empty() && is_first;
         is_first = line.says == DiffLine::File || (is_first && line.says != DiffLine::Place);
         if !says_nothing {
@@ -105,12 +108,12 @@ pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
     lines
 }
 
-/// The role of a line of a diff.
+/// Returns the role of a line in a diff.
 fn diff_role(line: &str) -> Role {
     role_of(DiffLine::of(line))
 }
 
-/// The role of what a line of a diff says.
+/// Returns the role of this kind of line.
 pub(crate) fn role_of(line: DiffLine) -> Role {
     match line {
         DiffLine::Added => Role::Success,

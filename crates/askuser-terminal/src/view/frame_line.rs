@@ -1,11 +1,11 @@
-//! A line of a frame. Frames share the lines that did not change, so they need no comparison.
+//! A line of a frame. Frames share their unchanged lines, which therefore need no comparison.
 
 use super::wrap::{plain_columns, width};
 use ratatui_core::text::{Line, Span};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A line and the columns it takes.
+/// A line with its width in columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FrameLine {
     line: Line<'static>,
@@ -13,7 +13,7 @@ pub(crate) struct FrameLine {
     is_plain: bool,
 }
 
-/// A line that several frames may have.
+/// A line that several frames can share.
 pub(crate) type SharedLine = Arc<FrameLine>;
 
 impl FrameLine {
@@ -21,7 +21,7 @@ impl FrameLine {
         self.columns
     }
 
-    /// Whether every character takes one column.
+    /// Returns whether every character takes one column.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
@@ -32,14 +32,14 @@ impl FrameLine {
         self.measure(before);
     }
 
-    /// Replaces the first span by one as wide.
+    /// Replaces the first span by a span of the same width.
     pub(super) fn begin_with(&mut self, span: Span<'static>) {
         if let Some(first) = self.line.spans.first_mut() {
             *first = span;
         }
     }
 
-    /// Adds the columns of the spans from this one on.
+    /// Adds the columns of the spans from this index on.
     fn measure(&mut self, first: usize) {
         for span in &self.line.spans[first..] {
             let columns = plain_columns(&span.content);

@@ -1,4 +1,5 @@
-//! What frames share: the texts beside the options, which may be long files, and the parts of a page that a key does not change.
+//! The data that frames share: the texts beside the options, and the parts of a page that a key does not change. The
+//! texts may be long files.
 
 use super::frame_line::SharedLine;
 use super::prompt_lines::{Hint, shared};
@@ -12,7 +13,7 @@ use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A text of a prompt.
+/// A text of a prompt that is laid out once.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Text<'a> {
     Context(Cow<'a, Context>),
@@ -20,20 +21,20 @@ pub(super) enum Text<'a> {
     Preview(Cow<'a, str>),
 }
 
-/// The rows of a text, and the first of them that a diff changes.
+/// The rows of a text, and the index of the first row that a diff changes.
 pub(super) type Rows = Arc<(Vec<Line<'static>>, usize)>;
 
-/// The texts of the last frame, each with all inputs of its layout, so that none is stale.
+/// The data of the last frame. Each text is stored with all inputs of its layout, so that no text is stale.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaidOut {
     texts: Vec<(Text<'static>, Theme, u16, Rows)>,
-    /// The number of texts that this frame has used. They come first.
+    /// The number of texts that this frame has used. The used texts come first.
     used: usize,
-    /// The parts of the last page in each style: a frame that does not fit in one is composed in the other.
+    /// The parts of the last page in each style. A frame that does not fit in one style is composed in the other.
     pages: [Option<Box<PageParts>>; 2],
 }
 
-/// All that the parts of a page depend on.
+/// The inputs of the parts of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PageOf {
     pub(super) set: QuestionSet,
@@ -51,26 +52,26 @@ pub(super) struct PageOf {
 #[derive(Clone, Debug)]
 pub(super) struct PageParts {
     of: PageOf,
-    /// The style of each role.
+    /// The style of each role, by its index.
     pub(super) styles: [Style; Role::ALL.len()],
-    /// The columns of the numbers before the options; none where a label would wrap for them.
+    /// The width of the numbers before the options in columns. It is 0 if a label would wrap because of the numbers.
     pub(super) number_column: usize,
-    /// The column of descriptions, where they stand beside the labels.
+    /// The column of descriptions beside the labels; `None` if they do not stand there.
     pub(super) beside: Option<usize>,
-    /// Whether every name of an option fits in its row.
+    /// Whether every option name fits in its row.
     pub(super) names_fit: bool,
-    /// The head of a page without tabs, and whether it names the asker.
+    /// The lines above a page without tabs, and whether they name the asker. `None` until they are composed.
     pub(super) head: Option<(Vec<SharedLine>, bool)>,
     blocks: Vec<Option<(Block, Vec<SharedLine>, usize)>>,
-    /// The last line of each kind, and what it was made of.
+    /// The last line of each kind, and its inputs.
     last: [Option<(LastLine, SharedLine)>; 2],
 }
 
-/// Lines of a page that belong together.
+/// A group of lines in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Question,
-    /// A row that can be chosen, with its description.
+    /// An option's row, with its description.
     Row {
         row: usize,
         is_focused: bool,
@@ -79,17 +80,17 @@ pub(super) enum Block {
     },
 }
 
-/// What one of the last lines is made of.
+/// The inputs of a line below a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LastLine {
-    /// The bottom border: its columns, and the countdown in it.
+    /// The bottom border: its width, and its countdown.
     Border { columns: usize, time: Span<'static> },
-    /// The key to read on, all keys, and the status before them.
+    /// The key hints: the key to read on if there is one, all keys, and the status before them.
     Hints { read_on: Option<&'static str>, hints: Vec<Hint>, status: Vec<Span<'static>> },
 }
 
 impl PageParts {
-    /// The most blocks that are kept. A list has more, of which few are on the screen.
+    /// The maximum number of stored blocks. A long list has more blocks, but few of them are on the screen.
     const MOST: usize = 256;
 
     fn slot(block: Block) -> usize {
@@ -101,13 +102,13 @@ impl PageParts {
         }
     }
 
-    /// The lines of a block, and how many of them come before its description.
+    /// Returns the lines of a block, and the number of lines before its description. `None` if the block is not stored.
     pub(super) fn block(&self, block: Block) -> Option<(&[SharedLine], usize)> {
         let (kept, lines, label) = self.blocks.get(Self::slot(block))?.as_ref()?;
         (*kept == block).then_some((lines, *label))
     }
 
-    /// One of the last lines. It is composed anew if it is made of something else.
+    /// Returns a line below a page. The line is composed again if its inputs have changed.
     pub(super) fn last_line(&mut self, of: LastLine, compose: impl FnOnce(LastLine) -> Line<'static>) -> SharedLine {
         let last = &mut self.last[usize::from(matches!(of, LastLine::Hints { .. }))];
         last.take_if(|(kept, _)| *kept != of);
@@ -122,7 +123,7 @@ impl PageParts {
 }
 
 impl LaidOut {
-    /// The parts of this page, as far as they were composed.
+    /// Returns the stored parts of this page. Parts of another page are dropped.
     pub(super) fn parts(&mut self, of: PageOf) -> &mut PageParts {
         let page = &mut self.pages[of.theme.prompt_style as usize];
         page.take_if(|parts| parts.of != of);
@@ -141,13 +142,13 @@ impl LaidOut {
         })
     }
 
-    /// Forgets the texts that the last frame did not use.
+    /// Drops the texts that the last frame did not use.
     pub(super) fn begin_frame(&mut self) {
         self.texts.truncate(self.used);
         self.used = 0;
     }
 
-    /// The rows of a text in so many columns.
+    /// Returns the rows of a text in this many columns.
     pub(super) fn rows(&mut self, text: Text<'_>, theme: &Theme, columns: u16) -> Rows {
         let is_it = |(kept, of, width, _): &(Text<'static>, Theme, u16, Rows)| {
             *width == columns && of == theme && *kept == text

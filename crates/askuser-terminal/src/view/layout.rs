@@ -1,7 +1,7 @@
-//! The distribution of rows: head, context, question and options, preview, border, footer.
+//! Distributes the rows of a screen: head, context, question and options, preview, border, footer.
 //!
-//! Text for the decision precedes decoration. If rows are short, the prompt becomes compact, then drops descriptions of
-//! unfocused options. Then context, options and preview scroll separately.
+//! Text for the decision precedes decoration. If rows are short, the prompt first becomes compact, then drops the
+//! descriptions of unfocused options. After that, context, options and preview scroll separately.
 
 use super::frame_line::SharedLine;
 use super::laid_out::{LaidOut, LastLine, Rows, Text};
@@ -18,16 +18,16 @@ use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Lines longer than this are hard to read.
+/// The maximum width of a prompt without a preview. Longer lines are hard to read.
 const MAX_COLUMNS: u16 = 100;
-/// The columns of the number of hidden lines in its shortest form.
+/// The number of columns reserved for the number of hidden lines, in its shortest form.
 const ROOM_FOR_STATUS: usize = 16;
-/// The most rows of the model's reason above the question.
+/// The maximum number of rows for the model's reason above the question.
 const MOST_OF_WHY: usize = 2;
-/// The fewest rows in which one of them is the reason, where not everything fits.
+/// The least number of rows in which one row shows the reason, if the prompt does not fit.
 const ROOM_FOR_WHY: usize = 12;
 
-/// The parts to lay out, and the available size.
+/// The prompt to lay out, and the available size.
 pub(super) struct Layout<'a, 'b> {
     pub(super) prompt: &'a Prompt,
     pub(super) theme: &'b Theme,
@@ -52,7 +52,7 @@ impl Layout<'_, '_> {
         let context_rows = context.0.len();
         let why = text(SideText::Why).filter(|_| self.prompt.opened() != Some(SideText::Why));
         let list = match &preview {
-            // A column stays free between the two.
+            // A column between the options and the preview stays free.
             Some(Preview { place: Place::Beside(list), .. }) => list.saturating_sub(1),
             _ => self.columns,
         };
@@ -94,8 +94,8 @@ impl Layout<'_, '_> {
         layout.fit(content, has_border, (context, begin), preview, laid_out)
     }
 
-    /// With few rows, footer hints, border and head give way to the question, to so many rows of the context, and to notices.
-    /// Returns whether the bottom border stays.
+    /// Drops footer hints, border and head if the question, `context` rows of the context and the notices would not
+    /// fit. Returns the content, and whether the bottom border stays.
     fn yield_to_question(&self, mut content: PromptLines, context: usize) -> (PromptLines, bool) {
         let mut has_border = self.theme.prompt_style == PromptStyle::Proposal;
         let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
@@ -108,7 +108,7 @@ impl Layout<'_, '_> {
                 break;
             }
         }
-        // Of a notice, keep as much as leaves one row for the question.
+        // A notice is truncated so that one row remains for the question.
         content.footer.truncate(self.rows.saturating_sub(1));
         (content, has_border)
     }
@@ -123,14 +123,14 @@ impl Layout<'_, '_> {
     ) -> View {
         let room = self.rows - content.head.len() - usize::from(has_border) - content.footer.len();
         let below = preview.as_ref().map_or(0, Preview::rows_below);
-        // The frame keeps its height while the cursor moves to a longer description or preview, if there is room for that.
+        // If there is room, the frame keeps its height while the cursor moves to a longer description or preview.
         let wanted = (content.height() + content.spare).max(preview.as_ref().map_or(0, Preview::rows_beside));
         let wanted = wanted.min(room.saturating_sub(context.0.len() + below));
         let missing = wanted.saturating_sub(content.height());
         content.body.extend(std::iter::repeat_n(content.blank.clone(), missing));
         let total = content.height();
         let context_rows = context.0.len();
-        // All options before a preview, until the person reads it.
+        // All options are shown before any preview, until the person reads the preview.
         let preview_offset = self.prompt.preview_offset();
         let claim = if preview_offset.is_some() { Claim::Read } else { Claim::Offered };
         let least_below = below.min(claim.rows());
@@ -158,7 +158,7 @@ impl Layout<'_, '_> {
         let text_columns = list.map_or(columns, |list| usize::from(list).saturating_sub(1));
         let mut composer = Composer::new(self.prompt, self.theme, self.phase, columns, text_columns, laid_out);
         if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() {
-            // Enter chooses only visible options after the text was read, so the footer offers it only then.
+            // Enter chooses only visible options, after the text was read. The footer offers Enter only then.
             let is_choosing = self.prompt.mode() == InputMode::Choosing && self.prompt.current().is_some();
             let key = if is_choosing && self.prompt.is_unread_after(&viewport) {
                 Some("space")
@@ -186,7 +186,8 @@ impl Layout<'_, '_> {
         View { lines, viewport, caret, columns: self.columns }
     }
 
-    /// Whether the focused row, or its end, is below the screen. Typing is no choice, so Other never needs to be read.
+    /// Returns whether the focused row, or its end, is below the screen. Other counts only with its first row, because
+    /// typing is no choice.
     fn is_below(&self, viewport: &Viewport) -> bool {
         let Some((_, draft)) = self.prompt.current() else { return false };
         let place = self.prompt.place();
@@ -196,7 +197,8 @@ impl Layout<'_, '_> {
         })
     }
 
-    /// The visible lines, from top to bottom; of the body, `content` holds only those. `list` is the column of a preview beside the options.
+    /// Returns the visible lines, from top to bottom. The body in `content` holds only its visible lines. `list` is the
+    /// column of a preview beside the options.
     fn assemble(
         &self,
         content: PromptLines,
@@ -230,7 +232,7 @@ impl Layout<'_, '_> {
         let edge = blank.spans.first().map_or(Style::new(), |edge| edge.style);
         let mut footer = content.footer;
         if style == PromptStyle::Compact {
-            // The footer's margin has room for the border.
+            // The footer's margin leaves room for the border.
             let last = footer.len().saturating_sub(1);
             for (i, line) in footer.iter_mut().enumerate() {
                 let sign = if i == last { theme.signs.box_bottom_left } else { theme.signs.vertical };
@@ -253,20 +255,20 @@ fn begin_with(line: &mut SharedLine, span: Span<'static>) {
     }
 }
 
-/// A row behind the border.
+/// Returns a row of the body with the border before it.
 fn bordered(blank: &SharedLine, row: Line<'static>, style: PromptStyle) -> SharedLine {
     let edge = blank.spans.iter().cloned().chain([Span::raw(&"  "[..style.indent()])]);
     shared(Line::from_iter(edge.chain(row.spans)))
 }
 
-/// A row of the options with a row of the preview to its right, in this column.
+/// Returns a row of the options with a row of the preview to its right, in this column.
 fn beside_each_other(mut row: SharedLine, preview: Line<'static>, column: usize) -> SharedLine {
     let gap = Span::raw(" ".repeat(column.saturating_sub(row.columns())));
     Arc::make_mut(&mut row).extend([gap].into_iter().chain(preview.spans));
     row
 }
 
-/// The first visible line of the body.
+/// Returns the index of the first visible line of the body.
 fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
     let end = content.height() - height;
     let target = match content.caret {

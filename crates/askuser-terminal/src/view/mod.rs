@@ -1,4 +1,4 @@
-//! The look of a prompt: pure functions from a [`Prompt`] and an area to lines and cells.
+//! The layout of a prompt: pure functions from a [`Prompt`] and an area to lines and cells.
 
 mod barred;
 mod border;
@@ -36,22 +36,22 @@ use layout::Layout;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 
-/// The phase of a prompt. It changes the colours, not the content.
+/// The phase of a prompt. It changes the colours, but not the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptPhase {
-    /// Waiting for the person.
+    /// The prompt waits for the person.
     #[default]
     Asking,
-    /// Just answered: shown in the success colour.
+    /// The person has just answered. The prompt is shown in the success colour.
     Confirmed,
-    /// The deadline has passed: dimmed, with a warning.
+    /// The deadline has passed. The prompt is dimmed, with a warning.
     Expired,
 }
 
-/// A prompt laid out for a size: the visible lines, and where the caret is.
+/// A prompt laid out for a size: the visible lines, and the position of the caret.
 pub(crate) struct View {
     pub(crate) lines: Vec<SharedLine>,
-    /// Which part of the prompt they are, for [`Prompt::look`].
+    /// The part of the prompt that the lines show, for [`Prompt::look`].
     pub(crate) viewport: Viewport,
     pub(crate) caret: Option<Position>,
     pub(crate) columns: u16,
@@ -70,8 +70,8 @@ impl View {
         View::after(&mut LaidOut::default(), prompt, context, theme, phase, (columns, rows))
     }
 
-    /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question. The texts of the frame before are
-    /// not laid out again.
+    /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question. The texts of the previous
+    /// frame are not laid out again.
     pub(crate) fn after(
         laid_out: &mut LaidOut,
         prompt: &Prompt,
@@ -81,7 +81,7 @@ impl View {
         (columns, rows): (u16, u16),
     ) -> View {
         laid_out.begin_frame();
-        // The proposal draws no prompt without a header.
+        // The proposal contains no prompt without a header.
         let is_own = matches!(prompt.set().questions(), [only] if only.form() != Form::Tool && only.chip().is_none());
         let is_small = is_own || prompt.trigger() == Trigger::Popup;
         let prompt_style = if is_small { PromptStyle::Compact } else { theme.prompt_style };
@@ -89,13 +89,13 @@ impl View {
         Layout { prompt, theme: &theme, phase, columns, rows: usize::from(rows.max(1)) }.view(context, laid_out)
     }
 
-    /// Draws into `area`. Returns where the hardware cursor belongs, and what is visible.
+    /// Draws the lines into `area`. Returns the position of the hardware cursor, and the visible part.
     pub(crate) fn draw(self, area: Rect, buffer: &mut Buffer) -> (Option<Position>, Viewport) {
         self.render(area, buffer);
         (self.caret.map(|caret| Position::new(area.x + caret.x, area.y + caret.y)), self.viewport)
     }
 
-    /// Draws into the top left of `area`.
+    /// Draws the lines into the top left of `area`.
     pub(crate) fn render(&self, area: Rect, buffer: &mut Buffer) {
         for (line, y) in self.lines.iter().zip(area.top()..area.bottom()) {
             buffer.set_line(area.x, y, line, self.columns.min(area.width));

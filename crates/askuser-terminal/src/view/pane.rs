@@ -1,4 +1,4 @@
-//! A text that scrolls by itself inside the frame, and says how much of it is hidden.
+//! A text that scrolls separately inside the frame, with the number of its hidden lines.
 
 use super::laid_out::Rows;
 use super::theme::{Role, Theme};
@@ -10,9 +10,9 @@ use ratatui_core::text::{Line, Span};
 /// The number of rows that a pane keeps when rows are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// Three of its text, and one that says how much more there is: it is being read.
+    /// The person reads the text. The pane keeps three rows of text, and one row with the number of hidden lines.
     Read,
-    /// One that says how much there is to read.
+    /// The text is only offered. The pane keeps one row, with the number of lines.
     Offered,
 }
 
@@ -27,24 +27,24 @@ impl Claim {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// At this row, or as near as fills the pane.
+    /// The text begins at this row, or earlier if the pane would not be full.
     At(usize),
-    /// At the top, if this row is among the first half of what is shown then; else at this row.
+    /// The text begins at the top if this row is then in the first half of the pane. Otherwise it begins at this row.
     For(usize),
 }
 
-/// The rows that are left to what is beside it: the question and an option, or two options.
+/// The number of rows that a pane leaves to the page: the question and an option, or two options.
 const LEFT_FREE: usize = 2;
 
 pub(super) struct Pane {
     rows: Rows,
     pub(super) window: Window,
-    /// The rows it takes; the last says how much more there is, where there is more.
+    /// The height of the pane in rows. If lines are hidden, the last row shows their number.
     pub(super) height: usize,
 }
 
 impl Pane {
-    /// A pane that would take `wanted` rows, and shares `room` rows with a page of `page` rows.
+    /// Creates a pane of up to `wanted` rows, which shares `room` rows with a page of `page` rows.
     pub(super) fn sharing(rows: Rows, wanted: usize, room: usize, page: usize, claim: Claim, begin: Begin) -> Pane {
         let most = room.saturating_sub(page.min(LEFT_FREE));
         let height = room.saturating_sub(page).max(claim.rows()).min(wanted).min(most);
@@ -56,7 +56,7 @@ impl Pane {
         }
     }
 
-    /// A pane that takes so many rows.
+    /// Creates a pane of this height.
     pub(super) fn new(rows: Rows, height: usize, begin: Begin) -> Pane {
         let total = rows.0.len();
         let marked = height < total && height > 1;
@@ -68,7 +68,8 @@ impl Pane {
         Pane { rows, window: Window { offset, height: shown, total }, height }
     }
 
-    /// The rows it shows, and under them how many it does not. That row has no bar, so no text can pass for it.
+    /// Returns the visible rows, and below them a row with the number of hidden lines. That row has no bar, so no text
+    /// can pass for it.
     pub(super) fn lines(self, theme: &Theme, phase: PromptPhase, columns: usize) -> Vec<Line<'static>> {
         let Window { offset, height, total } = self.window;
         let mut lines = self.rows.0[offset..offset + height].to_vec();

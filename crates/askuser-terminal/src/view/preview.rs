@@ -1,46 +1,48 @@
-//! The preview of an option: Markdown beside the options where there is room for it, below them otherwise.
+//! The preview of an option, as Markdown. It stands beside the options if there is room, and below them otherwise.
 
 use super::laid_out::{LaidOut, Rows, Text};
 use super::theme::Theme;
 use askuser::{Form, Prompt};
 
-/// The columns from which a preview stands beside the options. A terminal's last column stays free.
+/// The least number of columns with which a preview stands beside the options. A terminal's last column stays free.
 const BESIDE_FROM: u16 = 99;
-/// The most columns of a prompt with a preview beside the options.
+/// The maximum width of a prompt with a preview beside the options.
 const MAX_COLUMNS: u16 = 160;
 
-/// The place of the preview.
+/// The position of the preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Below the options.
+    /// The preview is below the options.
     Below,
-    /// To the right of the options, which have so many columns.
+    /// The preview is to the right of the options. The number is the width of the options in columns.
     Beside(u16),
 }
 
-/// The preview of the focused option, and the rows that the longest preview of its question takes.
+/// The preview of the focused option, with the height of the longest preview of its question.
 pub(super) struct Preview {
     pub(super) place: Place,
-    /// The columns of the whole prompt.
+    /// The width of the whole prompt in columns.
     pub(super) columns: u16,
     pub(super) rows: Rows,
     pub(super) tallest: usize,
 }
 
 impl Preview {
-    /// The rows it would take below the options.
+    /// Returns the number of rows that the longest preview takes below the options. It is 0 if previews stand beside
+    /// them.
     pub(super) fn rows_below(&self) -> usize {
         if self.place == Place::Below { self.tallest } else { 0 }
     }
 
-    /// The rows it would take beside the options.
+    /// Returns the number of rows that the longest preview takes beside the options. It is 0 if previews stand below
+    /// them.
     pub(super) fn rows_beside(&self) -> usize {
         self.tallest - self.rows_below()
     }
 }
 
-/// The preview in a terminal of so many columns; `None` if no option of the question has one. `edge` is what stands to the
-/// left of text.
+/// Returns the preview in a terminal of this width; `None` if no option of the question has a preview. `edge` is the
+/// width of the border and blanks to the left of text.
 pub(super) fn preview(
     prompt: &Prompt,
     theme: &Theme,

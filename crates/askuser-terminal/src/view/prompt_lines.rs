@@ -1,6 +1,7 @@
 //! A prompt as lines: the head, a body that may be longer than the screen, and the footer.
 //!
-//! Depends on the width but not on the height; [`View`](super::View) decides which part of the body is visible.
+//! The lines depend on the width but not on the height. [`View`](super::View) decides which part of the body is
+//! visible.
 
 mod keys;
 mod lines;
@@ -22,15 +23,15 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::sync::Arc;
 
-/// The message when the deadline has passed.
+/// The message after the deadline has passed.
 pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
-/// The columns of the border and the most blanks behind it.
+/// The number of columns of the border, with the widest blanks after it.
 pub(super) const EDGE: u16 = 3;
-/// The fewest blanks before the asker in a title.
+/// The least number of blanks before the asker in a title.
 pub(crate) const ORIGIN_GAP: usize = 3;
 /// The blanks before a footer without a border.
 const MARGIN: &str = "  ";
-/// The fewest columns in which text is still readable.
+/// The least number of columns in which text is readable.
 const LEGIBLE: usize = 10;
 
 /// Composes the lines of a prompt.
@@ -39,17 +40,18 @@ pub(super) struct Composer<'a, 'b> {
     theme: &'b Theme,
     phase: PromptPhase,
     columns: usize,
-    /// The columns of question and options, the border included.
+    /// The number of columns of the question and the options, with the border.
     text_columns: usize,
     is_origin_shown: bool,
     border: Role,
-    /// What earlier frames composed.
+    /// The parts that earlier frames composed.
     parts: &'b mut PageParts,
     lines: PromptLines,
 }
 
 impl<'a, 'b> Composer<'a, 'b> {
-    /// For a prompt of so many columns, whose question and options have `text_columns` of them.
+    /// Creates a composer for a prompt of this many columns. The question and the options take `text_columns` of the
+    /// prompt's columns.
     pub(super) fn new(
         prompt: &'a Prompt,
         theme: &'b Theme,
@@ -80,8 +82,8 @@ impl<'a, 'b> Composer<'a, 'b> {
         Composer { prompt, theme, phase, columns, text_columns, is_origin_shown, border, parts, lines }
     }
 
-    /// The lines. Those of the labels in a list are blank until [`Composer::fill_list`]. The footer names the key for the model's
-    /// reason, unless it is whole on the screen.
+    /// Composes the lines. The labels of a list stay blank until [`Composer::fill_list`]. The footer names the key for
+    /// the model's reason, unless the whole reason is on the screen.
     pub(super) fn compose(mut self, is_why_whole: bool) -> PromptLines {
         let prompt = self.prompt;
         self.lines.is_why_whole = is_why_whole;
@@ -156,14 +158,14 @@ impl Composer<'_, '_> {
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Detail))));
         self.lines.head.push(shared(line));
         let tabs = if has_tabs { self.tabs("") } else { Vec::new() };
-        // If they do not fit, the head's "Question 1 of 2" has to do.
+        // If the tabs do not fit, the head shows only "Question 1 of 2".
         if has_tabs && spans_width(&tabs) + self.indent() < self.columns {
             let line = self.bordered(self.indent(), tabs);
             self.lines.head.push(line);
         }
     }
 
-    /// `╭ ✔ Auth Method   Providers   Review            Claude Code · shop`
+    /// Adds a title such as `╭ ✔ Auth Method   Providers   Review            Claude Code · shop`.
     fn compact_title(&mut self, title: Option<&str>, progress: Vec<String>, has_tabs: bool) {
         let Some(title) = title else { return };
         let tabs = if has_tabs { self.tabs(" ") } else { Vec::new() };
@@ -188,7 +190,7 @@ impl Composer<'_, '_> {
         self.lines.head.push(line);
     }
 
-    /// The cursor before a row, or a blank.
+    /// Returns the cursor before a row, or a blank.
     fn cursor(&self, is_here: bool) -> Span<'static> {
         if is_here { Span::styled(self.theme.signs.cursor, self.strong(Role::Text)) } else { Span::raw(" ") }
     }
@@ -197,7 +199,8 @@ impl Composer<'_, '_> {
         Span::styled(format!(" {title} "), self.style(Role::Chip))
     }
 
-    /// `✔ Auth Method  Review`: the pages, each with `pad` on both sides, and that on the screen only in a title.
+    /// Returns the pages, such as `✔ Auth Method  Review`, each with `pad` on both sides. Only a title includes the
+    /// current page.
     fn tabs(&self, pad: &'static str) -> Vec<Span<'static>> {
         let questions = self.prompt.set().questions();
         let pages = (0..questions.len()).map(Page::Question).chain([Page::Review]);
@@ -232,7 +235,7 @@ impl Composer<'_, '_> {
             _ => None,
         };
         let rival = self.prompt.rival();
-        // They say what the keys do now.
+        // The hints describe the current effect of the keys.
         let is_plain = notice.is_none() || self.prompt.mode() == InputMode::Leaving;
         if let Some(rival) = rival {
             self.message(&rival.summary, Role::Warning);
@@ -240,9 +243,9 @@ impl Composer<'_, '_> {
         if let Some((text, role)) = notice {
             self.message(&text, role);
         }
-        // The person chooses between two drafts by keys.
+        // The keys let the person choose between two drafts.
         if is_plain || rival.is_some() {
-            // The view writes hints that stand alone, once it knows what is on the screen.
+            // If the footer has only hints, the view writes them, because they depend on the visible part.
             let hints = match self.lines.footer_kind {
                 FooterKind::Hints => Line::default(),
                 FooterKind::Notice => {
@@ -254,7 +257,7 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// Rows of the footer that are kept when rows are short.
+    /// Adds rows to the footer that stay when rows are short.
     fn message(&mut self, text: &str, role: Role) {
         let room = self.columns.saturating_sub(MARGIN.len());
         // The message is not dimmed, even if the prompt is.
@@ -271,7 +274,7 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// One of the last lines.
+    /// Returns a line below a page: the bottom border or the key hints.
     pub(super) fn last_line(&mut self, of: LastLine) -> SharedLine {
         let (theme, columns, edge) = (self.theme, self.columns, self.style(self.border));
         self.parts.last_line(of, |of| match of {
@@ -290,7 +293,7 @@ impl Composer<'_, '_> {
         })
     }
 
-    /// The bottom border, as long as the widest of these lines, and no longer than the prompt.
+    /// Returns the bottom border. It is as long as the widest of these lines, but no longer than the prompt.
     pub(super) fn border(&mut self, lines: &[SharedLine]) -> SharedLine {
         let time = border::time(self.prompt, self.theme, self.phase, self.columns);
         let widest = lines.iter().map(|line| line.columns()).max().unwrap_or(0);
@@ -299,14 +302,14 @@ impl Composer<'_, '_> {
 
     // ---- lines ----
 
-    /// A blank line, where there is room for decoration.
+    /// Adds a blank line, unless the prompt is compact.
     fn gap(&mut self) {
         if self.theme.prompt_style == PromptStyle::Proposal {
             self.lines.body.push(self.lines.blank.clone());
         }
     }
 
-    /// The blanks between the border and the text.
+    /// Returns the number of blanks between the border and the text.
     fn indent(&self) -> usize {
         self.theme.prompt_style.indent()
     }
@@ -318,7 +321,7 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// Adds text to the last line, or below it if it does not fit.
+    /// Adds text to the last line, or below that line if the text does not fit.
     fn append(&mut self, indent: usize, text: &str, role: Role) {
         let words = Span::styled(text.to_owned(), self.style(role));
         match self.lines.body.last_mut() {
@@ -345,7 +348,7 @@ impl Composer<'_, '_> {
         shared(line)
     }
 
-    /// The columns left for text at an indent, after the border.
+    /// Returns the columns left for text at an indent, after the border.
     fn room(&self, indent: usize) -> usize {
         self.text_columns.saturating_sub(indent + 1)
     }
@@ -359,7 +362,7 @@ impl Composer<'_, '_> {
     }
 }
 
-/// A line for this frame and others.
+/// Wraps a line so that several frames can share it.
 pub(super) fn shared(line: impl Into<Line<'static>>) -> SharedLine {
     SharedLine::new(line.into().into())
 }

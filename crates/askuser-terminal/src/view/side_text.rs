@@ -1,6 +1,7 @@
-//! The texts beside a question: the model's own words from before it asked, and the input of a tool as JSON.
+//! The texts beside a question: the model's words before it asked, and the input of a tool as JSON.
 //!
-//! The first rows of the model's words stand above the question. A key shows either text whole, in the place of the context.
+//! The first rows of the model's words stand above the question. A key shows either text completely, in place of the
+//! context.
 
 use super::barred;
 use super::theme::{Role, Theme};
@@ -10,10 +11,10 @@ use askuser::prompt::SideText;
 use askuser::{exact, sanitize};
 use ratatui_core::text::{Line, Span};
 
-/// The words that mark what the model said.
+/// The words before the model's text.
 const SAID: &str = "The agent said: ";
 
-/// The first rows of the model's words, at most so many, and whether these are all.
+/// Returns at most `most` rows from the beginning of the model's words, and whether these are all.
 pub fn first_rows(why: &str, theme: &Theme, columns: usize, most: usize) -> (Vec<Line<'static>>, bool) {
     let text = format!("{SAID}{}", markdown::unstyled(&sanitize::line(why)));
     let bar = barred::bar(theme);
@@ -33,7 +34,7 @@ pub fn first_rows(why: &str, theme: &Theme, columns: usize, most: usize) -> (Vec
     (rows.into_iter().take(most).enumerate().map(line).collect(), is_whole)
 }
 
-/// The rows of a whole text under its name.
+/// Returns the rows of a whole text below its title.
 pub fn side_text_lines(kind: SideText, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let style = theme.style(Role::Secondary);
     let (name, rows) = match kind {

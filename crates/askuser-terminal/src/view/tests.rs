@@ -1,4 +1,4 @@
-//! The prompt as a person sees it: pictures of every screen, and what holds on all of them.
+//! The look of a prompt: pictures of every screen, and properties of all screens.
 
 mod closings;
 mod contexts;
@@ -15,10 +15,10 @@ use askuser::prompt::{Effect, Event};
 use std::time::Duration;
 use wrap::width;
 
-/// A terminal of so many columns and rows.
+/// The columns and rows of a terminal.
 type Size = (u16, u16);
 
-/// What the terminal driver shows on a terminal of this size: a column and a row are left free.
+/// Returns the view that the terminal driver shows on a terminal of this size. A column and a row are left free.
 fn view(prompt: &Prompt, theme: &Theme, phase: PromptPhase, (columns, rows): Size) -> View {
     View::new(prompt, None, theme, phase, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
 }
@@ -31,7 +31,8 @@ fn drawn(view: &View) -> Buffer {
     buffer
 }
 
-/// Does what the driver does with an event: update, lay out, tell the prompt what is seen.
+/// Handles an event like the driver, and returns its effect. It updates the prompt, lays it out, and reports the
+/// visible part.
 fn press(prompt: &mut Prompt, event: Event, now: Duration, size: Size) -> Effect {
     let effect = prompt.update(event, now);
     look(prompt, size);
@@ -43,7 +44,7 @@ fn look(prompt: &mut Prompt, size: Size) {
     prompt.look(viewport);
 }
 
-/// The symbols of each row, what a wide one covers left out.
+/// Returns the symbols of each row, without the cells that a wide symbol covers.
 fn rows(buffer: &Buffer) -> Vec<String> {
     let columns = usize::from(buffer.area.width).max(1);
     let row = |cells: &[ratatui_core::buffer::Cell]| {

@@ -1,48 +1,49 @@
-//! Colours by role, and the characters that are drawn.
+//! Colours by role, and the drawing characters.
 //!
-//! Views use roles, never colours; a [`Theme`] maps roles to styles for this terminal.
+//! Views use roles, never colours. A [`Theme`] maps roles to styles for this terminal.
 
 use askuser::exact::Charset;
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// The role of a piece of text, from which its style follows.
+/// The role of a piece of text, which determines its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
-    /// Chip, radio buttons, checkboxes, caret.
+    /// The chip, the radio buttons, the checkboxes and the caret.
     Primary,
     /// The header inside its chip.
     Chip,
     /// The question and the focused option.
     Text,
-    /// Options without the focus.
+    /// The options without the focus.
     Secondary,
-    /// Descriptions and key hints.
+    /// The descriptions and key hints.
     Detail,
-    /// Borders, and what need not be read.
+    /// Borders, and text that need not be read.
     Muted,
-    /// Recommended, confirmed.
+    /// Recommendations and confirmations.
     Success,
-    /// Time running out.
+    /// A warning, for example about the time left.
     Warning,
-    /// A rejected key.
+    /// An error, such as a rejected key.
     Danger,
 }
 
-/// The known background of the terminal, which decides the colours.
+/// The known background of the terminal, which determines the colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Background {
-    /// Dark: the proposals' colours.
+    /// A dark background, with the proposals' colours.
     #[default]
     Dark,
-    /// Light: darker ones, which reach a contrast of 4.5:1 on white.
+    /// A light background, with darker colours that reach a contrast of 4.5:1 on white.
     Light,
-    /// As the terminal told it, in red, green and blue: the colours of the nearer of the two, with details brought to a
-    /// contrast of 4.5:1.
+    /// The background that the terminal reported, in red, green and blue. The colours are those of the nearer kind,
+    /// dark or light. Details are adjusted to a contrast of 4.5:1.
     Told([u8; 3]),
-    /// Unknown: the terminal's own sixteen colours, which its owner can read, and one grey for borders.
+    /// An unknown background. The colours are the terminal's own sixteen, which its owner can read, and one grey for
+    /// borders.
     Unknown,
-    /// Any background, without colours and greys: the terminal's own foreground alone.
+    /// Any background, with only the terminal's own foreground and no colours or greys.
     Contrast,
 }
 
@@ -57,28 +58,31 @@ pub enum ColorDepth {
     TrueColor,
 }
 
-/// The drawing of a prompt.
+/// The style of drawing a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptStyle {
-    /// As the proposal draws it, wherever that fits: the header in a chip, blank lines, descriptions below their labels.
+    /// The style of the proposal, used if it fits: the header in a chip, blank lines, and descriptions below their
+    /// labels.
     #[default]
     Proposal,
-    /// In few rows: tabs as the title, descriptions beside their labels, and no bottom line.
+    /// A style for few rows: tabs as the title, descriptions beside their labels, and no bottom line.
     Compact,
 }
 
 impl PromptStyle {
-    /// The blanks between the border and the text.
+    /// Returns the number of blanks between the border and the text.
     pub(super) fn indent(self) -> usize {
         if self == PromptStyle::Compact { 1 } else { 2 }
     }
 }
 
-/// Each sign on a line: its name, in Unicode, in ASCII.
+/// Defines the signs. Each line has a sign's name, then its text in Unicode and in ASCII.
 macro_rules! signs {
     ($($name:ident $unicode:literal $ascii:literal)*) => {
-        /// The characters of the prompt. A `bar` precedes every row of untrusted text of several rows, so that it
-        /// cannot pass for a row of ours. `bar_wrapped` marks the rest of a wrapped line.
+        /// The characters of the prompt.
+        ///
+        /// A `bar` precedes each row of an untrusted text with several rows. No such row can then pass for one of the
+        /// prompt's own. `bar_wrapped` marks the continuation of a wrapped line.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub struct Signs {
@@ -86,9 +90,9 @@ macro_rules! signs {
         }
 
         impl Signs {
-            /// Box drawing and symbols.
+            /// Box drawing characters and symbols.
             pub const UNICODE: Signs = Signs { $($name: $unicode,)* };
-            /// For terminals without Unicode.
+            /// Characters for terminals without Unicode.
             pub const ASCII: Signs = Signs { $($name: $ascii,)* };
         }
     };
@@ -132,15 +136,15 @@ signs! {
 pub struct Theme {
     /// The terminal's background.
     pub background: Background,
-    /// The number of colours.
+    /// The number of colours that the terminal has.
     pub depth: ColorDepth,
     /// The characters to draw with.
     pub signs: Signs,
-    /// The characters that the terminal can show.
+    /// The charset of the terminal.
     pub charset: Charset,
-    /// Everything dimmed, for a prompt whose deadline has passed.
+    /// Whether all text is dimmed, as in a prompt whose deadline has passed.
     pub dimmed: bool,
-    /// The drawing of a prompt in a terminal with room for both.
+    /// The style of a prompt in a terminal with room for both styles.
     pub prompt_style: PromptStyle,
 }
 
@@ -157,17 +161,18 @@ impl Default for Theme {
     }
 }
 
-/// A colour: exact, of the 256 (chosen by hand: the nearest one to a slate is a teal), and of the sixteen.
+/// A colour in three forms: exact, one of the 256, and one of the sixteen. The one of the 256 is chosen by hand,
+/// because the nearest colour to a slate is a teal.
 #[derive(Clone, Copy)]
 struct RoleColor(u32, u8, Color);
 
-/// A grey that can be seen on black and on white.
+/// A grey that is visible on black and on white.
 const GREY: u8 = 243;
-/// The contrast that text needs, by WCAG 2.
+/// The contrast that readable text needs, by WCAG 2.
 const READABLE: f64 = 4.5;
 
 impl Role {
-    /// All of them, in their order.
+    /// All roles, in the order of their definition.
     pub(super) const ALL: [Role; 9] = {
         use Role::{Chip, Danger, Detail, Muted, Primary, Secondary, Success, Text, Warning};
         [Primary, Chip, Text, Secondary, Detail, Muted, Success, Warning, Danger]
@@ -175,7 +180,7 @@ impl Role {
 }
 
 impl Theme {
-    /// The style of a role.
+    /// Returns the style of a role.
     pub fn style(&self, role: Role) -> Style {
         let style = Style::new().fg(self.colour(role));
         let style = match (self.palette(), role) {
@@ -184,7 +189,7 @@ impl Theme {
             }
             (None, Role::Chip) => style.add_modifier(Modifier::BOLD | Modifier::REVERSED),
             (_, Role::Chip) => style.add_modifier(Modifier::BOLD),
-            // Some terminals brighten what is bold: a green or a yellow would not be read on white.
+            // Some terminals brighten bold text. A bright green or yellow is unreadable on white.
             (None, Role::Success | Role::Warning | Role::Danger) if style.fg == Some(Color::Reset) => {
                 style.add_modifier(Modifier::BOLD)
             }
@@ -193,12 +198,13 @@ impl Theme {
         if self.dimmed { style.add_modifier(Modifier::DIM) } else { style }
     }
 
-    /// The style of a role with weight, for what the eye should find first.
+    /// Returns the style of a role in bold, for text that should be found first.
     pub fn strong(&self, role: Role) -> Style {
         self.style(role).add_modifier(Modifier::BOLD)
     }
 
-    /// The style of the label under the cursor: bold on the background of the chip, or reversed if that is not an exact colour.
+    /// Returns the style of the label under the cursor: bold on the background of the chip, or reversed if that is not
+    /// an exact colour.
     pub fn focused(&self, role: Role) -> Style {
         match self.palette().filter(|_| self.has_exact_colours()) {
             Some(palette) => self.strong(role).bg(self.shade(CHIP_BACKGROUND[palette])),
@@ -206,19 +212,21 @@ impl Theme {
         }
     }
 
-    /// The style of a key in a hint: brighter than what it does, or bold where there is no brighter.
+    /// Returns the style of a key in a hint. It is brighter than the words of the hint, or bold if there is no brighter
+    /// colour.
     pub(crate) fn key(&self) -> Style {
         let style = self.style(Role::Secondary);
         if style == self.style(Role::Detail) { self.strong(Role::Secondary) } else { style }
     }
 
-    /// The style of a label that is ticked and not under the cursor: brighter than the others, or bold where there is no brighter.
+    /// Returns the style of a ticked label that is not under the cursor. It is brighter than other labels, or bold if
+    /// there is no brighter colour.
     pub(crate) fn ticked(&self) -> Style {
         if self.palette().is_some() { self.style(Role::Text) } else { self.strong(Role::Text) }
     }
 
-    /// The style of a message in the colour of a role. The terminal's own yellow cannot be read on white, so there the words are
-    /// in its foreground.
+    /// Returns the style of a message in the colour of a role. The terminal's own yellow is unreadable on white, so a
+    /// warning in the terminal's colours uses its foreground.
     pub fn message(&self, role: Role) -> Style {
         match (self.palette(), role) {
             (None, Role::Warning) => self.strong(Role::Text),
@@ -226,13 +234,13 @@ impl Theme {
         }
     }
 
-    /// The foreground colour of a role.
+    /// Returns the foreground colour of a role.
     pub fn colour(&self, role: Role) -> Color {
         match (self.palette(), self.background) {
             (Some(palette), Background::Told(background))
                 if matches!(role, Role::Detail | Role::Muted) && self.has_exact_colours() =>
             {
-                // A colour for every background of its kind is brighter than a known background needs.
+                // A colour for every background of a kind is brighter than a known background needs.
                 self.readable(colours(Role::Muted)[palette], background)
             }
             (Some(palette), _) => self.shade(colours(role)[palette]),
@@ -241,8 +249,8 @@ impl Theme {
         }
     }
 
-    /// Of the terminal's own colours those that can be read on most backgrounds: the bright blue and red on light ones too, green
-    /// and yellow only if they are not bright.
+    /// Returns one of the terminal's own colours for a role, chosen to be readable on most backgrounds. Bright blue and
+    /// red are readable on light backgrounds too. Green and yellow are readable there only if they are not bright.
     fn own_colour(&self, role: Role) -> Color {
         match role {
             _ if self.depth == ColorDepth::None => Color::Reset,
@@ -255,7 +263,8 @@ impl Theme {
         }
     }
 
-    /// The index of the colour for a known background: 0 on a dark one, 1 on a light one.
+    /// Returns the index of the colours for a known background: 0 if it is dark, and 1 if it is light. `None` if it is
+    /// unknown.
     fn palette(&self) -> Option<usize> {
         match self.background {
             Background::Dark => Some(0),
@@ -280,7 +289,7 @@ impl Theme {
         }
     }
 
-    /// The colour, as far from the background as reading needs and no further.
+    /// Returns the colour, moved away from the background just as far as reading needs.
     fn readable(&self, RoleColor(rgb, index, named): RoleColor, background: [u8; 3]) -> Color {
         let is_dark = self.palette() == Some(0);
         let reads = |colour: &[u8; 3]| contrast(*colour, background) >= READABLE;
@@ -289,7 +298,7 @@ impl Theme {
                 let [_, rgb @ ..] = rgb.to_be_bytes();
                 let end = if is_dark { 255 } else { 0 };
                 let step = |n: u16| rgb.map(|v| ((u16::from(v) * (255 - n) + end * n) / 255) as u8);
-                // The contrast grows with each step, so the first that reads is found by halves.
+                // The contrast grows with each step, so a binary search finds the first readable colour.
                 let mut first = 0;
                 let mut last = 255;
                 while first < last {
@@ -310,13 +319,14 @@ impl Theme {
     }
 }
 
-/// The contrast of two colours, by WCAG 2.
+/// Returns the contrast of two colours, by WCAG 2.
 fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
     let (a, b) = (luminance(a), luminance(b));
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// The power of 2.4 of a share, by Newton's method. The standard library's would load libm at every start.
+/// Computes the power of 2.4 of a share, by Newton's method. The standard library's function would load libm at every
+/// start.
 const fn to_the_power_of_2_4(share: f64) -> f64 {
     let square = share * share;
     let mut fifth_root = 1.0;
@@ -328,7 +338,7 @@ const fn to_the_power_of_2_4(share: f64) -> f64 {
     square * fifth_root
 }
 
-/// The light of each value of a channel.
+/// The linear light of each value of a colour channel.
 static LINEAR: [f64; 256] = {
     let mut linear = [0.0; 256];
     let mut value = 0;
@@ -348,7 +358,8 @@ fn luminance([r, g, b]: [u8; 3]) -> f64 {
 const CHIP_BACKGROUND: [RoleColor; 2] =
     [RoleColor(0x1E293B, 235, Color::Reset), RoleColor(0xE0E7FF, 255, Color::Reset)];
 
-/// Of the sixteen, only blue and red can be read on white everywhere; bold black is a grey in some terminals.
+/// Returns the colours of a role on a dark and on a light background. Of the sixteen colours, only blue and red are
+/// readable on white everywhere. Bold black is a grey in some terminals.
 #[rustfmt::skip]
 fn colours(role: Role) -> [RoleColor; 2] {
     match role {
@@ -356,7 +367,7 @@ fn colours(role: Role) -> [RoleColor; 2] {
                            [RoleColor(0x818CF8, 105, Color::LightBlue),   RoleColor(0x4F46E5,  61, Color::Blue)],
         Role::Text =>      [RoleColor(0xF1F5F9, 255, Color::White),       RoleColor(0x0F172A, 233, Color::Reset)],
         Role::Secondary => [RoleColor(0x94A3B8, 247, Color::Gray),        RoleColor(0x334155, 238, Color::Reset)],
-        // On a background that is not known exactly: 4.5:1 on all that people have.
+        // Details reach 4.5:1 on all common backgrounds, because the background is not known exactly.
         Role::Detail =>    [RoleColor(0x94A3B8, 247, Color::Reset),       RoleColor(0x475569, 240, Color::Reset)],
         Role::Muted =>     [RoleColor(0x64748B, 243, Color::DarkGray),    RoleColor(0x64748B, 242, Color::Reset)],
         Role::Success =>   [RoleColor(0x34D399,  78, Color::LightGreen),  RoleColor(0x047857,  22, Color::Reset)],
@@ -393,7 +404,8 @@ mod tests {
         check(ColorDepth::None, Role::Danger, Color::Reset);
     }
 
-    /// The RGB values of a colour that is ours; the first sixteen are the terminal's.
+    /// Returns the RGB values of a colour of the theme. The first sixteen colours have no fixed values, because they
+    /// are the terminal's.
     fn rgb(colour: Color) -> [u8; 3] {
         const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
         match colour {
@@ -404,7 +416,8 @@ mod tests {
         }
     }
 
-    /// Backgrounds that people have: xterm, VS Code, Dracula, Solarized, One Dark, Nord; white, Solarized, Gruvbox, Catppuccin Latte.
+    /// Common backgrounds: xterm, VS Code, Dracula, Solarized, One Dark, Nord; white, Solarized, Gruvbox, Catppuccin
+    /// Latte.
     const DARK: [u32; 6] = [0x000000, 0x1E1E1E, 0x282A36, 0x002B36, 0x282C34, 0x2E3440];
     const LIGHT: [u32; 4] = [0xFFFFFF, 0xFDF6E3, 0xFBF1C7, 0xEFF1F5];
 
@@ -439,7 +452,7 @@ mod tests {
                 for (role, depth, reached) in
                     contrasts(background, on).filter(|(role, ..)| !matches!(role, Role::Muted | Role::Chip))
                 {
-                    // The proposals' accents are as they are; each has a sign, a place or a weight besides.
+                    // The proposals' accents are unchanged. Each also has a sign, a position or a weight.
                     let is_read = matches!(role, Role::Text | Role::Secondary | Role::Detail);
                     let least = if is_read { READABLE } else { 4.1 };
                     assert!(reached >= least, "{role:?} in {depth:?} of {background:?} on {on:x?}: {reached:.2}");
@@ -476,7 +489,7 @@ mod tests {
             for depth in EXACT {
                 let theme = Theme { background: Background::Told(on), depth, ..Theme::default() };
                 let reached = contrast(rgb(theme.colour(Role::Detail)), on);
-                // A step of the 256 colours is wider.
+                // The steps between the 256 colours are larger.
                 let most = if depth == ColorDepth::TrueColor { 4.6 } else { 5.3 };
                 let is_ours = theme.colour(Role::Detail) == theme.shade(colours(Role::Muted)[theme.palette().unwrap()]);
                 assert!(is_ours || reached < most, "{depth:?} on {on:x?}: {reached:.2}");
@@ -500,7 +513,8 @@ mod tests {
 
     #[test]
     fn the_terminals_own_colours_read_in_six_palettes_that_people_have() {
-        /// Background, foreground, then red, green, yellow and blue as they are drawn: the bright ones for red and blue.
+        /// The background, the foreground, then red, green, yellow and blue as they are drawn. Red and blue are the
+        /// bright ones.
         const PALETTES: [(&str, u32, u32, [u32; 4]); 6] = [
             ("xterm", 0x000000, 0xE5E5E5, [0xFF0000, 0x00CD00, 0xCDCD00, 0x5C5CFF]),
             ("xterm on white", 0xFFFFFF, 0x000000, [0xFF0000, 0x00CD00, 0xCDCD00, 0x5C5CFF]),
@@ -528,8 +542,8 @@ mod tests {
                 reads(style, READABLE);
             }
             reads(theme.message(Role::Warning), READABLE);
-            // Text that also has a sign or a place. No terminal's green and yellow suit white, but git uses them
-            // anyway.
+            // This text also has a sign or a position. No terminal's green and yellow are readable on white, but git
+            // also uses them.
             reads(theme.focused(Role::Text), 3.9);
             reads(theme.message(Role::Danger), 3.9);
             let least = if is_light { 1.6 } else { 3.9 };

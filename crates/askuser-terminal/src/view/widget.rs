@@ -6,10 +6,10 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::widgets::StatefulWidget;
 
-/// Draws a [`Prompt`] into an area and tells the prompt which of its lines are visible, so that its keys scroll.
+/// Draws a [`Prompt`] into an area and reports the visible lines to the prompt, so that its keys scroll.
 ///
-/// For programs that keep the prompt and its clock themselves; a [`PromptSession`](crate::PromptSession) does that for
-/// you. An area that leaves the buffer is clipped.
+/// The widget is for programs that manage the prompt and its clock themselves. A
+/// [`PromptSession`](crate::PromptSession) manages both. An area that extends beyond the buffer is clipped.
 ///
 /// ```
 /// # use askuser::{Prompt, QuestionSet, Rules};
@@ -26,22 +26,23 @@ use ratatui_core::widgets::StatefulWidget;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptWidget<'a> {
-    /// Colours and symbols.
+    /// The colours and symbols.
     pub theme: Theme,
-    /// The phase of the prompt.
+    /// The phase of the prompt, which determines its colours.
     pub phase: PromptPhase,
     /// The context of the questions, such as a plan or a diff. It is shown above each question and scrolls separately.
+    /// `None` if there is none.
     pub context: Option<&'a Context>,
 }
 
 impl PromptWidget<'_> {
-    /// The rows the prompt needs in a width; in fewer rows it scrolls.
+    /// Returns the number of rows that the prompt needs in this width. In fewer rows the prompt scrolls.
     pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
         self.view(prompt, columns, u16::MAX).lines.len() as u16
     }
 
-    /// As [`StatefulWidget::render`]; also returns where the hardware cursor belongs while text is typed, so that input
-    /// methods show up in the right place.
+    /// Renders like [`StatefulWidget::render`]. Also returns the position of the hardware cursor, so that input methods
+    /// appear there. `None` while no text is typed.
     pub fn render_with_cursor(self, area: Rect, buffer: &mut Buffer, prompt: &mut Prompt) -> Option<Position> {
         let area = area.intersection(buffer.area);
         if area.is_empty() {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use unicode_linebreak::{BreakOpportunity, linebreaks};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-/// The columns a text takes on a terminal.
+/// Returns the number of columns that a text takes on a terminal.
 ///
 /// ```
 /// assert_eq!(askuser_terminal::width("日本 ok"), 7);
@@ -16,18 +16,19 @@ pub fn width(text: &str) -> usize {
     plain_columns(text).unwrap_or_else(|| text.graphemes(true).map(grapheme_columns).sum())
 }
 
-/// The columns that spans take together.
+/// Returns the total number of columns of these spans.
 pub(crate) fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
-/// The columns of a grapheme; 0 for a control character, as in a buffer.
+/// Returns the number of columns of a grapheme. It is 0 for a control character, as in a buffer.
 pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
     if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
 }
 
-/// Wraps `text` into lines of at most `first` columns, then at most `rest`; returns the byte range of each. Spaces at a
-/// break belong to the line before it and may reach past its end; a newline belongs to no line. Widths below 2 count as 2.
+/// Wraps `text` into one line of at most `first` columns and further lines of at most `rest`. Returns the byte range of
+/// each line. Spaces at a break belong to the line before it and may exceed its width. A newline belongs to no line.
+/// Widths below 2 count as 2.
 ///
 /// ```
 /// let text = "Which database?";
@@ -40,7 +41,7 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
         return std::iter::once(0..text.len()).collect();
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
-    // The start of the word, and the places inside at which a long one is broken.
+    // The start of the word, and the positions at which a long word may be broken.
     let mut at = 0;
     let mut inside = Vec::new();
     let breaks = linebreaks(text).filter(|&(end, _)| is_boundary(text, end));
@@ -70,14 +71,15 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     lines.done
 }
 
-/// Whether a word ends here: at a blank, or beside a character of two columns, such as an ideograph.
+/// Returns whether a word ends here: at a blank, or beside a character of two columns, such as an ideograph.
 fn ends_word(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     let is_wide = |c: char| !c.is_ascii() && grapheme_columns(c.encode_utf8(&mut [0; 4])) > 1;
     before.ends_with(' ') || before.chars().next_back().is_some_and(is_wide) || after.starts_with(is_wide)
 }
 
-/// A break behind the slash that a word begins with is moved before it: `/help` stays whole, `src/main.rs` may be broken.
+/// Returns the position of a break, moved from after to before a leading slash of a word. `/help` stays whole, and
+/// `src/main.rs` may be broken.
 fn before_slash(text: &str, at: usize) -> usize {
     let before = text[..at].strip_suffix('/').filter(|_| at < text.len());
     match before {
@@ -86,15 +88,15 @@ fn before_slash(text: &str, at: usize) -> usize {
     }
 }
 
-/// Wraps `text` for what is shown exactly: its rows determine it. Also says of each range whether it goes on with the line
-/// before it. A line of ASCII is wrapped between words ([`break_exactly`]), any other by cells.
+/// Wraps a text that is shown exactly, so that its rows determine it. Returns the range of each row, and whether the
+/// row continues a line. A line of ASCII is wrapped between words ([`break_exactly`]), and any other line by cells.
 pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Start)> {
     let limit = columns.max(2);
     let mut rows = Vec::new();
     let mut at = 0;
     for line in text.split('\n') {
         let (mut from, mut column, mut start) = (at, 0, Start::Line);
-        // The text to decide on may be a long file, and most of its lines fit.
+        // The text may be a long file, and most of its lines fit.
         let is_ascii = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if is_ascii || (line.len() <= limit && plain_columns(line).is_some()) {
             while at + line.len() - from > limit {
@@ -120,8 +122,10 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
     rows
 }
 
-/// The length of the row that begins at `from`, at most `limit` cells. A short row ends with one blank, or without one
-/// if the next row begins with a blank. So blanks at a break can be counted. Only a word longer than the row is broken.
+/// Returns the length of the row that begins at `from`, at most `limit` cells.
+///
+/// A short row ends with one blank, or without a blank if the next row begins with one. Blanks at a break can therefore
+/// be counted. Only a word longer than the row is broken.
 fn break_exactly(line: &[u8], from: usize, limit: usize) -> usize {
     let (row, rest) = line[from..].split_at(limit);
     let is_blank = |byte: &u8| *byte == b' ';
@@ -137,16 +141,16 @@ fn break_exactly(line: &[u8], from: usize, limit: usize) -> usize {
     }
 }
 
-/// The beginning of a row.
+/// The way in which a row begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// A line of the text.
+    /// The row begins a line of the text.
     Line,
-    /// The rest of a line that did not fit.
+    /// The row continues a line that did not fit.
     Wrapped,
 }
 
-/// Wraps text of several styles; the first line starts with `lead`, the others with `further`.
+/// Wraps text of several styles and returns its lines. The first line starts with `lead`, the others with `further`.
 pub fn wrap_styled(
     words: impl IntoIterator<Item = (impl AsRef<str>, Style)>,
     lead: &[Span<'static>],
@@ -178,15 +182,15 @@ pub fn wrap_styled(
     lines.collect()
 }
 
-/// Whether a grapheme ends here. Unicode line breaking may break between a space and a combining mark; a terminal shows
-/// them in one cell.
+/// Returns whether a grapheme ends here. Unicode line breaking may break between a space and a combining mark, but a
+/// terminal shows both in one cell.
 fn is_boundary(text: &str, at: usize) -> bool {
     let plain = text.as_bytes()[at.saturating_sub(1)..].iter().take(2).all(u8::is_ascii);
     plain || GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// The columns of a text of which every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast
-/// path, since most text is.
+/// Returns the number of columns of a plain text, and `None` for any other text. A plain text has only ASCII and
+/// single-width symbols such as box drawing. This is a fast path, since most text is plain.
 pub(super) fn plain_columns(text: &str) -> Option<usize> {
     let is_plain = |c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔');
     if is_ascii(text) {
@@ -227,7 +231,7 @@ impl Lines {
             self.column += width(segment);
             return;
         }
-        // A word longer than a line.
+        // The word is longer than a line.
         for (i, grapheme) in segment.grapheme_indices(true) {
             let wide = grapheme_columns(grapheme);
             if self.column > 0 && grapheme != " " && self.column + wide > self.limit() {
@@ -332,7 +336,7 @@ mod tests {
     }
 
     proptest! {
-        /// The person sees the rows without the blanks at their ends.
+        /// The person sees the rows without their trailing blanks.
         #[test]
         fn rows_that_are_shown_exactly_determine_their_line(text in "[ab ]{0,40}[ab]", columns in 4usize..12) {
             let rows = exactly(&text, columns);
@@ -375,7 +379,7 @@ mod tests {
                 kept.push_str(&text[at..range.end]);
                 at = range.end;
                 let line = text[range.clone()].trim_end_matches(' ');
-                // A cluster that is wider than the line is the only exception.
+                // Only a cluster that is wider than the line may exceed its width.
                 prop_assert!(width(line) <= columns || line.graphemes(true).count() == 1, "{:?}", line);
             }
             prop_assert_eq!(kept + &text[at..], text);

@@ -6,7 +6,7 @@ use crate::question::Question;
 use crate::rules::Form;
 use crate::text::Text;
 
-/// The person's work on one question so far. A surface reads it; only the prompt changes it.
+/// The person's unsent work on one question. A surface may read it, but only the prompt changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDraft {
     form: Form,
@@ -16,10 +16,10 @@ pub struct AnswerDraft {
     pub search: Text,
     /// The matching rows; `None` without a search.
     matching: Option<Vec<usize>>,
-    /// The picked rows, Other after the options. Other without a text is no choice, so [`Self::is_picked`] checks that,
-    /// too.
+    /// A flag for each row, whether it is picked: the options, then Other. Other without a text is no choice, so
+    /// [`Self::is_picked`] checks the text, too.
     pub(super) picked: Vec<bool>,
-    /// The text under Other, picked or not.
+    /// The text in the Other field, even if Other is not picked.
     pub other: Text,
     pub(super) notes: Vec<Text>,
 }
@@ -50,7 +50,7 @@ impl AnswerDraft {
         let on_the_choice = answer.note.as_deref().filter(|_| answer.notes.is_empty()).map(|note| (self.focus, note));
         let on_rows = answer.notes.iter().filter_map(|note| Some((question.row_of(note)?, note.text.as_str())));
         for (row, note) in on_rows.chain(on_the_choice) {
-            // Earlier versions kept the notes on several rows as one.
+            // Earlier versions stored the notes on several rows as one note, which may exceed the limit.
             let limit = self.other.limit();
             self.notes.resize((row + 1).max(self.notes.len()), Text::new(limit));
             self.notes[row] = Text::new(limit.max(note.chars().count()));
@@ -87,7 +87,7 @@ impl AnswerDraft {
         Some(Unsent { answer, typed })
     }
 
-    /// The row of Other. It is not listed in [`rows`](Self::rows) if only options answer.
+    /// The row of Other. [`rows`](Self::rows) does not count it if the question takes no text.
     pub fn other_row(&self) -> usize {
         self.picked.len() - 1
     }
@@ -97,12 +97,12 @@ impl AnswerDraft {
         self.other_row() + usize::from(self.form.takes_text())
     }
 
-    /// The rows that are listed, in order: those that match what the person searches for.
+    /// The listed rows, in order. A search lists only the rows that match.
     pub fn listed(&self) -> impl ExactSizeIterator<Item = usize> {
         self.listed_from(0)
     }
 
-    /// The rows that are listed from this place on.
+    /// The listed rows from this position in the list.
     pub fn listed_from(&self, place: usize) -> impl ExactSizeIterator<Item = usize> {
         let count = self.matching.as_ref().map_or(self.rows(), Vec::len);
         (place.min(count)..count).map(|place| self.matching.as_ref().map_or(place, |rows| rows[place]))
@@ -117,7 +117,8 @@ impl AnswerDraft {
         self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
     }
 
-    /// Lists the options whose names contain every word of the search, in any case.
+    /// Lists the options whose names contain every word of the search, in any case. If the cursor's row is no longer
+    /// listed, the cursor moves to the first match.
     pub(super) fn list_matches(&mut self, question: &Question) {
         let search = self.search.as_str().to_lowercase();
         let words: Vec<&str> = search.split_whitespace().collect();
@@ -144,12 +145,12 @@ impl AnswerDraft {
         self.picked[..self.other_row()].contains(&true) || self.is_picked(self.other_row())
     }
 
-    /// Whether nothing is picked, typed or noted.
+    /// Whether the draft has no choice, no text and no note.
     pub(super) fn is_empty(&self) -> bool {
         !self.is_touched() && self.other.is_blank() && self.notes.iter().all(Text::is_blank)
     }
 
-    /// The note on a row; `None` if the row has and takes none.
+    /// The note on a row; `None` if the row has no note and takes none.
     pub fn note(&self, row: usize) -> Option<&Text> {
         self.notes.get(row)
     }
@@ -160,7 +161,7 @@ impl AnswerDraft {
         question.answer_with_notes(&rows, other, &self.written_notes())
     }
 
-    /// The notes by their row, without blank ones.
+    /// The notes that are not blank, with their rows.
     pub(super) fn written_notes(&self) -> Vec<(usize, &str)> {
         let rows = self.notes.iter().map(Text::as_str).enumerate();
         rows.filter(|(row, _)| !self.notes[*row].is_blank()).collect()

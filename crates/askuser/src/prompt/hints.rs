@@ -1,13 +1,13 @@
-//! Descriptions of the keys in the current state: the footer and the help page.
+//! The descriptions of the keys in the current state, for the footer and the help page.
 
 use super::keymap::{Action, Binding, KeyContext, TABLE};
 use super::state::{InputMode, Page, Prompt, TextField, Trigger};
 use std::borrow::Cow;
 
 impl Prompt {
-    /// The footer: the keys of the current state, most useful first.
+    /// Returns the keys of the footer with their effects, most useful first.
     pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
-        // The editor is for text; among options only Other has one.
+        // The editor is for text. Among options, only Other has a text.
         let typing = self.context() == KeyContext::Typing;
         let is_back = typing && self.mode != self.resting_mode();
         let shown = self.bindings(|row| row.hint.is_some());
@@ -16,7 +16,7 @@ impl Prompt {
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
                 Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
-                // These keys act like Space.
+                // In a multi-select question, digits act like Space.
                 Action::Number(_) if self.current().is_some_and(|(question, _)| question.is_multi_select()) => {
                     return None;
                 }
@@ -32,7 +32,7 @@ impl Prompt {
         })
     }
 
-    /// The number of numbered rows.
+    /// Returns the number of numbered rows.
     fn numbers(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].rows(),
@@ -45,7 +45,7 @@ impl Prompt {
         self.current().is_some_and(|(_, draft)| !draft.search.is_empty())
     }
 
-    /// The current effect of Enter in one word.
+    /// Returns the current effect of Enter in one word.
     fn enter_does(&self) -> &'static str {
         match (self.mode, self.current()) {
             (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
@@ -64,7 +64,7 @@ impl Prompt {
         }
     }
 
-    /// The page after the current question, in one word.
+    /// Returns the page after the current question in one word.
     fn leads_to(&self) -> &'static str {
         let is_open = |&i: &usize| self.page != Page::Question(i) && self.answer(i).is_none();
         match self.drafts.len() {
@@ -74,7 +74,7 @@ impl Prompt {
         }
     }
 
-    /// The help page: keys and their effects.
+    /// Returns the keys of the help page with their effects.
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
         self.bindings(|row| !row.spelled.is_empty()).map(move |row| match row.action {
@@ -85,7 +85,7 @@ impl Prompt {
         })
     }
 
-    /// The keys that mean something here, of those that are wanted.
+    /// Returns the wanted bindings that have an effect in the current state.
     fn bindings(&self, is_wanted: fn(&Binding) -> bool) -> impl Iterator<Item = &'static Binding> {
         let (context, several) = (self.context(), self.drafts.len() > 1);
         let here = move |row: &&Binding| {

@@ -1,4 +1,4 @@
-//! The table of keys. It decides the effect of a key, and the footer and the help page are generated from it.
+//! The table of keys. The effects of keys, the footer and the help page come from it.
 
 use crate::key::{Key, KeyCode, Mods};
 use crate::text::Edit;
@@ -6,25 +6,25 @@ use crate::text::Edit;
 /// The state of the prompt, as far as keys depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyContext {
-    /// Among the options of a single-select question.
+    /// The options of a single-select question.
     Single,
-    /// Among the options of a multi-select question.
+    /// The options of a multi-select question.
     Multi,
-    /// On the row of Other, where a printable character starts the text.
+    /// The row of Other, where a printable character starts the text.
     Other,
-    /// On the review page.
+    /// The review page.
     Review,
-    /// In a text field.
+    /// A text field.
     Typing,
-    /// At a question that is answered by yes or no.
+    /// A yes-or-no question.
     Confirm,
-    /// In a list that is searched, where a printable character goes into the search.
+    /// A searched list, where a printable character goes into the search.
     Search,
-    /// In a searched list where several rows may be chosen.
+    /// A searched list in which several rows may be chosen.
     SearchMulti,
 }
 
-/// The effect of a key.
+/// The effect of a key on the prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Action {
@@ -40,22 +40,22 @@ pub enum Action {
     Previous,
     Next,
     Note,
-    /// Opens a text beside the question, or closes it.
+    /// Opens or closes a text beside the question.
     Open(SideText),
     Discuss,
     Decline,
     Escape,
     Editor,
     Help,
-    /// Replaces the draft here by the one from another surface.
+    /// Replaces the draft of this prompt by the one from another surface.
     KeepOther,
-    /// Keeps the draft here and drops the one from another surface.
+    /// Keeps the draft of this prompt and drops the one from another surface.
     KeepMine,
     Interrupt,
     Edit(Edit),
 }
 
-/// A text beside the question, shown whole by a key.
+/// A text beside the question, which a key shows instead of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SideText {
     /// The model's own words from just before it asked.
@@ -64,27 +64,27 @@ pub enum SideText {
     Input,
 }
 
-/// A row of the table.
+/// A row of the key table.
 pub struct Binding {
-    /// The keys.
+    /// The keys of the action.
     pub keys: &'static [Key],
-    /// The contexts.
+    /// The contexts in which the keys apply.
     pub on: &'static [KeyContext],
-    /// The action.
+    /// The action of the keys.
     pub action: Action,
-    /// The keys in the spelling of the help page; empty if another row covers them.
+    /// The keys as the help page spells them; empty if another row covers them.
     pub spelled: &'static str,
-    /// The description for the help page.
+    /// The effect as the help page describes it.
     pub does: &'static str,
-    /// The hint of the footer, such as `("↑↓", "navigate")`. The prompt fills in the effect of Enter and the number of
-    /// digits.
+    /// The key and the word of the footer, such as `("↑↓", "navigate")`; `None` if the footer omits the row. The prompt
+    /// fills in the effect of Enter and the number of digits.
     pub hint: Option<(&'static str, &'static str)>,
 }
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
 use KeyContext::{Confirm, Multi, Other, Review, Search, SearchMulti, Single, Typing};
 
-/// The contexts in which letters are keys.
+/// The contexts with a list of options.
 const LIST: &[KeyContext] = &[Single, Multi];
 const QUESTIONS: &[KeyContext] = &[Single, Multi, Confirm];
 const LETTERS: &[KeyContext] = &[Single, Multi, Review, Confirm];
@@ -116,28 +116,28 @@ const fn row(
     Binding { keys, on, action, spelled, does, hint }
 }
 
-/// The prompt fills in the word.
+/// Returns the row of Enter. The prompt fills in the word of its hint.
 const fn enter(on: &'static [KeyContext], does: &'static str) -> Binding {
     const ENTER: &[Key] = &[key(Enter)];
     row(ENTER, on, Action::Enter, "Enter", does, Some(("enter", "")))
 }
 
-/// The key carries the number.
+/// Returns the row of the digits. The pressed key determines the number.
 const fn digits(on: &'static [KeyContext], does: &'static str, hint: &'static str) -> Binding {
     row(DIGITS, on, Action::Number(0), "1–9", does, Some(("1-9", hint)))
 }
 
-/// An editing key that is common to all text fields and not on the help page.
+/// Returns the row of an editing key, which works in all text fields and is not on the help page.
 const fn edit(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, &[Typing], Action::Edit(edit), "", "", None)
 }
 
-/// The same for the search field, which has no other keys.
+/// Returns the row of an editing key that also works in a search field.
 const fn edit_search(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, TEXT, Action::Edit(edit), "", "", None)
 }
 
-/// Digits out of range are answered, too: a dead key would look like a hanging prompt.
+/// The digit keys. A digit out of range gets a message, too, because a dead key would look like a hanging prompt.
 #[rustfmt::skip]
 const DIGITS: &[Key] = &[
     key(Char('0')), key(Char('1')), key(Char('2')), key(Char('3')), key(Char('4')),
@@ -172,7 +172,7 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Char('n'))], &[Confirm], Action::No, "", "", None),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
     row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
-    // Here the key only scrolls.
+    // At a yes-or-no question, Space only scrolls.
     row(&[key(Char(' '))], &[Confirm], Action::Mark, "", "", None),
     digits(&[Single], "choose and continue; the last number is Other", "choose"),
     digits(&[Multi], "toggle; the last number is Other", "choose"),

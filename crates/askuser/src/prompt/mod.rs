@@ -4,8 +4,8 @@
 //! Event ──keymap──▶ Action ──update──▶ new state + Effect
 //! ```
 //!
-//! It reads no clock: time is passed in, counted from the first frame. It measures no screen: a scrolling surface
-//! reports its viewport through [`Prompt::look`]. It draws no frame: a view reads `&Prompt`.
+//! The state machine reads no clock: the time is passed in, counted from the first frame. It measures no screen: a
+//! scrolling surface reports its viewport through [`Prompt::look`]. It draws no frame: a view reads `&Prompt`.
 
 mod answer_draft;
 mod hints;
@@ -28,31 +28,31 @@ use crate::outcome::Outcome;
 /// An input of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A key was pressed.
+    /// A key press.
     Key(Key),
-    /// Text was pasted.
+    /// A pasted text.
     Paste(String),
     /// An action by name, from a surface without keys, such as line mode.
     Act(Action),
     /// The text from the external editor.
     Edited(String),
-    /// Time has passed.
+    /// The passage of time.
     Tick,
 }
 
 /// The task of the surface after an event, besides drawing the new state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// No task.
+    /// The surface has no task.
     Continue,
-    /// Let the person edit this text elsewhere; answer with [`Event::Edited`].
+    /// Open this text in an editor. The surface reports the result as [`Event::Edited`].
     Edit(String),
-    /// Close the prompt: there is an outcome.
+    /// Close the prompt with this outcome.
     Finish(Outcome),
-    /// Close the prompt: the person chose Later. The question stays open, and its draft is filled in when it is opened
-    /// again.
+    /// Close the prompt, because the person chose Later. The question stays open. The draft is filled in when the
+    /// question is opened again.
     PutAside(Draft),
-    /// Close the prompt: the person interrupted the turn.
+    /// Close the prompt, because the person interrupted the turn.
     Interrupt,
 }
 

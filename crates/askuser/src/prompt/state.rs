@@ -12,13 +12,14 @@ use crate::rules::Form;
 use crate::text::Text;
 use std::time::Duration;
 
-/// The options of a prompt.
+/// The timing of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptOptions {
-    /// The time after the first frame in which keys that answer, cancel or open a text field are ignored. They may be
-    /// meant for another program.
+    /// The time after the first frame in which some keys are ignored, because they may be meant for another program.
+    /// These keys answer, cancel or open a text field.
     pub key_delay: Duration,
-    /// The time limit, counted from the first frame. Any key stops it, because a person is present.
+    /// The time limit, counted from the first frame; `None` without one. Any key stops the countdown, because a person
+    /// is present.
     pub deadline: Option<Duration>,
 }
 
@@ -31,31 +32,31 @@ impl Default for PromptOptions {
 /// The page on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// A question.
+    /// The question at this index.
     Question(usize),
-    /// All answers, before they are submitted.
+    /// The review of all answers before they are submitted.
     Review,
 }
 
-/// The current purpose of keys.
+/// The purpose of keys in the current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputMode {
-    /// Moving and choosing.
+    /// Keys move the cursor and choose.
     Choosing,
-    /// Typing into a field.
+    /// Keys type into this field.
     Typing(TextField),
-    /// Confirming a cancellation.
+    /// Keys confirm or abandon a cancellation.
     Leaving,
-    /// Reading the help page.
+    /// Keys scroll or close the help page.
     Help,
 }
 
-/// A text field.
+/// A text field of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextField {
     /// The answer in the person's own words.
     Other,
-    /// A note on a row.
+    /// A note on this row.
     Note(usize),
     /// The message of "discuss first".
     Discuss,
@@ -66,18 +67,18 @@ pub enum TextField {
 /// A message to the person about the last key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// The text.
+    /// The text of the message.
     pub text: String,
     /// The kind: advice, or the refusal of a key.
     pub kind: NoticeKind,
-    /// The end of the time in which it also shows as a red border.
+    /// The end of the time in which a red border shows, too, counted from the first frame.
     pub flash_until: Duration,
 }
 
 /// The kind of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// The key was accepted; the text announces the next key's effect.
+    /// The key was accepted. The text announces the effect of the next key.
     Advice,
     /// The key was refused, with the reason.
     Rejected,
@@ -88,22 +89,22 @@ pub enum NoticeKind {
 /// The style of a question's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {
-    /// As prose, wrapped between words.
+    /// Prose, wrapped between words.
     Prose,
-    /// Verbatim, to the last blank: the person agrees to it, as to a command.
+    /// Verbatim text, to the last blank, because the person agrees to it as to a command.
     Exact,
 }
 
 /// Text that the same person typed at another surface for the same question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
-    /// The draft.
+    /// The draft from the other surface.
     pub draft: Draft,
-    /// The place and time of typing, and the text, on one line.
+    /// A description of the draft on one line: the place and time of typing, and the text.
     pub summary: String,
 }
 
-/// The drawn part of the text that the person agrees to.
+/// The progress of drawing the text that the person agrees to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// The person agrees to no text.
@@ -119,7 +120,7 @@ impl Reading {
     fn draw(&mut self, viewport: &Viewport) {
         let Reading::Unread { source, drawn } = self else { return };
         let shown = viewport.agreed(*source);
-        // The help page and the review show no row of it.
+        // The help page and the review show no row of the text.
         if shown.total == 0 {
             return;
         }
@@ -138,18 +139,18 @@ impl Reading {
 /// The reason why a prompt is on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// The asking program shows it and waits.
+    /// The asking program shows the prompt and waits.
     #[default]
     Inline,
-    /// The question is stored, and a person opened it. Esc means Later and keeps the draft.
+    /// A person opened a stored question. Esc means Later and keeps the draft.
     Opened,
-    /// The question is stored and opened by itself, perhaps while a person types. Keys count once the keyboard has
-    /// rested, and a digit alone chooses no option.
+    /// A stored question opened by itself, perhaps while a person types. Keys count once the keyboard has rested, and a
+    /// digit alone chooses no option.
     Popup,
 }
 
-/// A prompt: questions and the person's work on them so far. It knows no clock and no terminal. A surface passes it
-/// events, carries out the effects, and draws the state.
+/// A prompt: questions and the person's work on them. A prompt has no clock and no terminal. A surface passes events to
+/// the prompt, carries out the effects, and draws the state.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -175,9 +176,9 @@ pub struct Prompt {
     pub(super) purpose: Purpose,
     pub(super) why: Option<String>,
     pub(super) input: Option<String>,
-    /// The opened text, shown instead of the context.
+    /// The opened text, which is shown instead of the context; `None` while the context is shown.
     pub(super) opened: Option<SideText>,
-    /// The prefilled answers, and the person's earlier work.
+    /// The asker's prefilled answers, and the answers of the person's earlier draft.
     pub(super) known: Vec<Answer>,
     pub(super) resumed: Vec<Answer>,
     pub(super) rival: Option<Rival>,
@@ -191,23 +192,23 @@ pub struct Prompt {
     pub(super) decline: Text,
     pub(super) notice: Option<Notice>,
     pub(super) scroll: Scroll,
-    /// The first visible line of the context, once it was scrolled.
+    /// The first visible line of the context; `None` until the person scrolls it.
     pub(super) context_offset: Option<usize>,
-    /// The row whose preview was scrolled, and its first visible line.
+    /// The row whose preview was scrolled, and the first visible line of that preview; `None` if none was scrolled.
     pub(super) preview_offset: Option<(usize, usize)>,
     pub(super) viewport: Option<Viewport>,
-    /// The last drawn viewport. The expected `viewport` may be ahead of it.
+    /// The last drawn viewport; `None` before the page is drawn. `viewport` may be a later one that is not drawn yet.
     pub(super) looked: Option<Viewport>,
     pub(super) reading: Reading,
     pub(super) now: Duration,
-    /// The duration of the border that confirms an answer to one of several questions, and its end.
+    /// The duration of the border that confirms an answer, and the end of the present one.
     pub(super) success_flash: Duration,
     pub(super) answered_until: Duration,
     pub(super) held: bool,
-    /// The end of the time in which the person has hardly seen the prompt.
+    /// The end of the time in which the person has hardly seen the prompt, so that keys do not count.
     pub(super) armed_at: Duration,
     pub(super) arming: Arming,
-    /// Whether a key came too early. The keys typed with it are refused, too.
+    /// Whether a key came too early. The input typed with that key is refused, too.
     pub(super) is_refusing: bool,
     pub(super) trigger: Trigger,
 }
@@ -215,26 +216,27 @@ pub struct Prompt {
 /// The author of an answer that was filled in before the prompt was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefilled {
-    /// The person, in an earlier answer.
+    /// The person, in an earlier draft.
     Person,
     /// The asker, from an answers file or by a rule.
     Asker,
 }
 
-/// The effect of an early key on the arming of a prompt.
+/// The effect of an early key on the time until keys count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arming {
-    /// No effect.
+    /// An early key does not change the time until keys count.
     Steady,
-    /// The keyboard is busy with another program: the prompt is armed once it rests.
+    /// Each early key restarts the time until keys count, because the person is typing for another program. Keys count
+    /// once the keyboard rests.
     UntilRest,
 }
 
-/// The longest hold of a key before it repeats, and the time of an accidental double press.
+/// The longest time until a held key repeats or an accidental double press comes.
 const REPEATS_AFTER: Duration = Duration::from_millis(700);
 
 impl Prompt {
-    /// A prompt for a request with its asker, known answers and deadline.
+    /// Creates the prompt of a request, with its asker, known answers and deadline.
     pub fn of(request: &Request, key_delay: Duration) -> Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
@@ -246,7 +248,7 @@ impl Prompt {
         Prompt { origin: request.asked_by(), purpose: request.key().purpose, why, input, reading, ..prompt }
     }
 
-    /// A prompt at its first question.
+    /// Creates a prompt at its first question.
     pub fn new(set: QuestionSet, options: PromptOptions) -> Prompt {
         let limit = set.limits().typed_chars;
         let drafts: Vec<_> = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
@@ -286,7 +288,7 @@ impl Prompt {
         Prompt { mode: prompt.resting_mode(), ..prompt }
     }
 
-    /// The purpose of keys in the default mode: a text field if there are no options.
+    /// Returns the default mode: typing if the question has only a text field, otherwise choosing.
     pub(super) fn resting_mode(&self) -> InputMode {
         match self.form() {
             Some(Form::Input) => InputMode::Typing(TextField::Other),
@@ -299,7 +301,7 @@ impl Prompt {
         self.current().map(|(question, _)| question.form())
     }
 
-    /// Sets the trigger; [`Trigger::Inline`] by default.
+    /// Sets the trigger. The default is [`Trigger::Inline`].
     pub fn on(self, trigger: Trigger) -> Prompt {
         let prompt = if trigger == Trigger::Popup { self.among_keys(None) } else { self };
         Prompt { trigger, ..prompt }
@@ -310,18 +312,18 @@ impl Prompt {
         Prompt { origin, ..self }
     }
 
-    /// The trigger.
+    /// The reason why the prompt is on the screen.
     pub fn trigger(&self) -> Trigger {
         self.trigger
     }
 
-    /// Whether the person has stopped the clock by a key.
+    /// Whether a key has stopped the countdown.
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// Extends the arming delay for a prompt that appears while the person types. Every early key restarts the delay,
-    /// so that neither a held key nor text for another program gets through. `since` is the time since another prompt
+    /// Extends the key delay for a prompt that appears while the person types. Every early key restarts the delay, so
+    /// that neither a held key nor text for another program gets through. `since` is the time since another prompt
     /// closed, whose last key may still be down.
     pub fn among_keys(mut self, since: Option<Duration>) -> Prompt {
         if !self.options.key_delay.is_zero() {
@@ -332,13 +334,13 @@ impl Prompt {
         self
     }
 
-    /// Sets the time for which the next page shows in the colour of success after each answer but the last. Keys work
-    /// meanwhile, and no answer is sent yet.
+    /// Sets the time for which the next page shows the colour of success. The page does so after an answer to one of
+    /// several questions. Keys work meanwhile, and no answer is sent yet.
     pub fn flashing_success(self, success_flash: Duration) -> Prompt {
         Prompt { success_flash, ..self }
     }
 
-    /// Fills in known answers, which the person sees and may change. Starts at the first question without one.
+    /// Fills in known answers, which the person sees and may change. Opens the first question without an answer.
     pub fn prefilled(mut self, answers: &[Answer]) -> Prompt {
         for (question, draft) in self.set.questions().iter().zip(&mut self.drafts) {
             if let Some(answer) = answers.iter().find(|answer| answer.question == question.text_verbatim()) {
@@ -350,7 +352,7 @@ impl Prompt {
         self
     }
 
-    /// Restores an earlier draft. Parts that do not fit the questions are dropped.
+    /// Restores an earlier draft. Parts of the draft that do not fit the questions are dropped.
     pub fn resuming(mut self, draft: &Draft) -> Prompt {
         if draft.is_empty() {
             return self;
@@ -375,17 +377,17 @@ impl Prompt {
         self
     }
 
-    /// Shows or clears a draft from another surface. The person chooses between the two by a key.
+    /// Sets or clears a draft from another surface. The person chooses between the two drafts by a key.
     pub fn offer(&mut self, rival: Option<Rival>) {
         self.rival = rival;
     }
 
-    /// The draft from another surface, until the person has chosen.
+    /// The draft from another surface; `None` once the person has chosen.
     pub fn rival(&self) -> Option<&Rival> {
         self.rival.as_ref()
     }
 
-    /// The author of the answer to question `i` if it was filled in before the prompt was shown.
+    /// The author of the prefilled answer to question `i`; `None` if the answer was not prefilled.
     pub fn prefilled_by(&self, i: usize) -> Option<Prefilled> {
         let answer = self.answer(i)?;
         if self.resumed.contains(&answer) {
@@ -394,17 +396,17 @@ impl Prompt {
         self.known.contains(&answer).then_some(Prefilled::Asker)
     }
 
-    /// The note in an outcome that prevents the action.
+    /// The note in an outcome that prevents the action, if there is one.
     pub fn condition<'a>(&self, outcome: &'a Outcome) -> Option<&'a str> {
         permission::condition(self.purpose, &self.set, outcome)
     }
 
-    /// The asker, safe to show.
+    /// The description of the asker, safe to show; `None` if the asker is unknown.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
     }
 
-    /// A text beside the question, as given.
+    /// The side text of this kind, unchanged, if there is one.
     pub fn side_text(&self, text: SideText) -> Option<&str> {
         match text {
             SideText::Why => self.why.as_deref(),
@@ -412,7 +414,7 @@ impl Prompt {
         }
     }
 
-    /// The text that the person opened. A surface shows it instead of the context.
+    /// The side text that the person opened, if any. A surface shows it instead of the context.
     pub fn opened(&self) -> Option<SideText> {
         self.opened
     }
@@ -425,24 +427,24 @@ impl Prompt {
         }
     }
 
-    /// The warning about a note on this row: beside a yes it may be a condition.
+    /// The warning about a note on this row, because a note beside a yes may be a condition. `None` for other rows.
     pub fn note_hint(&self, row: usize) -> Option<&'static str> {
         let (question, _) = self.current()?;
-        // The last option refuses, and so does any typed text.
+        // The last option refuses, and so does a typed text.
         self.purpose.note_hint().filter(|_| row + 1 < question.options().len())
     }
 
-    /// The questions.
+    /// The questions of the prompt.
     pub fn set(&self) -> &QuestionSet {
         &self.set
     }
 
-    /// The page on the screen.
+    /// The page that is on the screen.
     pub fn page(&self) -> Page {
         self.page
     }
 
-    /// The purpose of keys.
+    /// The purpose of keys in the current state.
     pub fn mode(&self) -> InputMode {
         self.mode
     }
@@ -463,8 +465,8 @@ impl Prompt {
         }
     }
 
-    /// The row of the cursor: an option, or Other after the last option. On the review page a question, or "Send" after
-    /// the last one.
+    /// The row of the cursor. It is an option, or Other after the last option. On the review page it is a question, or
+    /// "Send" after the last question.
     pub fn focus(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].focus,
@@ -472,7 +474,7 @@ impl Prompt {
         }
     }
 
-    /// The position of the cursor's row in the list; a search lists only some rows.
+    /// The position of the cursor's row in the list. During a search, only some rows are listed.
     pub fn place(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].place_of(self.drafts[i].focus),
@@ -488,31 +490,31 @@ impl Prompt {
         }
     }
 
-    /// The current answer to question `i`; `None` without one.
+    /// The complete answer to question `i`; `None` without one.
     pub fn answer(&self, i: usize) -> Option<Answer> {
         self.drafts.get(i)?.answer(self.set.questions().get(i)?)
     }
 
-    /// The complete answers so far.
+    /// The complete answers.
     pub fn answers(&self) -> Vec<Answer> {
         (0..self.drafts.len()).filter_map(|i| self.answer(i)).collect()
     }
 
-    /// The answers that the person gave so far. Prefilled answers are not theirs before they submit them. In a prompt
-    /// that the person opened, prefilled answers are their earlier draft and count.
+    /// The answers that the person gave. A prefilled answer is not the person's before they submit it. In a prompt that
+    /// the person opened, prefilled answers are their earlier draft and count.
     pub fn so_far(&self) -> Vec<Answer> {
         let is_theirs = |answer: &Answer| self.trigger != Trigger::Inline || !self.known.contains(answer);
         self.answers().into_iter().filter(is_theirs).collect()
     }
 
-    /// The draft for [`Prompt::resuming`]: the choices and every text.
+    /// Returns the choices and every text as a draft for [`Prompt::resuming`].
     pub fn unsent(&self) -> Draft {
         let entries = self.set.questions().iter().zip(&self.drafts);
         let answers = entries.filter_map(|(question, entry)| entry.unsent(question)).collect();
         Draft { answers, discuss: self.discuss.written(), decline: self.decline.written() }
     }
 
-    /// The text being typed.
+    /// The text being typed; `None` if the person is not typing.
     pub fn text(&self) -> Option<&Text> {
         match self.mode {
             InputMode::Typing(field) => Some(self.field(field)),
@@ -530,7 +532,7 @@ impl Prompt {
         }
     }
 
-    /// The message about the last key.
+    /// The message about the last key, if any.
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref().filter(|notice| notice.kind != NoticeKind::TooEarly || self.now < self.armed_at)
     }
@@ -545,7 +547,7 @@ impl Prompt {
         self.now < self.answered_until
     }
 
-    /// The remaining time; `None` without a limit, or if the person has stopped the clock.
+    /// The remaining time; `None` without a limit, or if the person has stopped the countdown.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.options.deadline.filter(|_| !self.held)?;
         Some(deadline.saturating_sub(self.now))
@@ -556,7 +558,8 @@ impl Prompt {
         let flash = self.notice.as_ref().map(|notice| notice.flash_until).filter(|&until| until > self.now);
         let fresh = Some(self.answered_until).filter(|&until| until > self.now);
         let countdown = self.time_left().map(|left| {
-            // The countdown shows minutes first and seconds at the end. Wake up no more often than it changes.
+            // The countdown shows minutes first and seconds at the end. The prompt wakes up no more often than the
+            // countdown changes.
             let step = if left > Duration::from_secs(60) { 60_000 } else { 1_000 };
             let rest = left.as_millis() % step;
             self.now
@@ -566,25 +569,25 @@ impl Prompt {
         flash.into_iter().chain(fresh).chain(countdown).chain(armed).min()
     }
 
-    /// The first line of the page.
+    /// The scroll position of the page.
     pub fn scroll(&self) -> Scroll {
         self.scroll
     }
 
-    /// The first line of the context or the opened text, once the person has scrolled it. Until then the surface
-    /// decides.
+    /// The first line of the context or of the opened text; `None` until the person has scrolled it. Until then, the
+    /// surface decides.
     pub fn context_offset(&self) -> Option<usize> {
         self.context_offset
     }
 
-    /// The first line of the focused option's preview, once the person has scrolled it. Each preview starts at its
-    /// beginning.
+    /// The first line of the focused option's preview; `None` until the person has scrolled it. Each preview starts at
+    /// its beginning.
     pub fn preview_offset(&self) -> Option<usize> {
         self.preview_offset.filter(|(row, _)| *row == self.focus()).map(|(_, offset)| offset)
     }
 
-    /// Reports the drawn viewport, so that keys can scroll and unread rows cannot be chosen. A surface that scrolls
-    /// calls it after each event; without a report, everything counts as seen.
+    /// Reports the drawn viewport. Keys scroll by it, and an option can be chosen only after it was drawn. A surface
+    /// that scrolls calls this after each event. Without a call, every row counts as visible.
     pub fn look(&mut self, viewport: Viewport) {
         if self.opened.is_none() {
             self.reading.draw(&viewport);
@@ -593,8 +596,8 @@ impl Prompt {
         self.foresee(viewport);
     }
 
-    /// Sets the viewport about to be drawn, so that keys before the drawing have the effect they would have after it.
-    /// It does not count text to agree to as read.
+    /// Sets the viewport about to be drawn. A key before the drawing then has the same effect as after it. Text to
+    /// agree to does not count as read yet.
     pub fn foresee(&mut self, viewport: Viewport) {
         self.viewport = Some(viewport);
     }
@@ -604,12 +607,12 @@ impl Prompt {
         self.reading = Reading::Done;
     }
 
-    /// Whether some row of the text to agree to was not drawn yet. Until then no option can be chosen.
+    /// Whether some row of the text to agree to was not drawn yet. Until every row was drawn, no option can be chosen.
     pub fn is_unread(&self) -> bool {
         matches!(self.reading, Reading::Unread { .. })
     }
 
-    /// Whether that still holds after this viewport is drawn.
+    /// Whether [`Prompt::is_unread`] still holds after this viewport is drawn.
     pub fn is_unread_after(&self, viewport: &Viewport) -> bool {
         let mut reading = self.reading.clone();
         if self.opened.is_none() {
@@ -618,7 +621,7 @@ impl Prompt {
         matches!(reading, Reading::Unread { .. })
     }
 
-    /// The context of keys.
+    /// The state of the prompt, as far as keys depend on it.
     pub fn context(&self) -> KeyContext {
         match (self.mode, self.current()) {
             (InputMode::Typing(_), _) => KeyContext::Typing,
@@ -634,7 +637,8 @@ impl Prompt {
         }
     }
 
-    /// The page after question `from`: the next unanswered one, else the review, or the end of a single question.
+    /// Returns the page after question `from`: the next unanswered question, or else the review. A single question has
+    /// no review.
     pub(super) fn next_page(&self, from: usize) -> Page {
         let count = self.drafts.len();
         let open = (0..count).map(|step| (from + step) % count).find(|&i| self.answer(i).is_none());
@@ -645,20 +649,20 @@ impl Prompt {
         }
     }
 
-    /// Whether an escape byte may count as Esc before the next byte. It may be the first half of a key on a slow link.
-    /// Here neither Esc nor the other half could end the prompt or send an answer.
+    /// Whether an escape byte may count as Esc before the next byte. On a slow link, it may be the first half of
+    /// another key. If this is true, neither Esc nor the second half could end the prompt or send an answer.
     pub fn is_esc_harmless(&self) -> bool {
         match self.mode {
             InputMode::Help => true,
             InputMode::Leaving => false,
-            // With unsent work, Esc asks first. In a search it only ends the search.
+            // With unsent work, Esc asks first. In a search, Esc only ends the search.
             InputMode::Choosing => self.has_something_to_lose() && !self.is_searching(),
             InputMode::Typing(TextField::Other) if self.form() == Some(Form::Input) => self.has_something_to_lose(),
-            // On Other's row, the Enter of Alt-Enter starts typing again, unless Other is ticked.
+            // On the row of Other, the Enter of Alt-Enter starts typing again, unless Other is ticked.
             InputMode::Typing(TextField::Other) => self
                 .current()
                 .is_none_or(|(question, draft)| !(question.is_multi_select() && draft.is_picked(draft.other_row()))),
-            // On another row it would choose.
+            // On another row, Enter would choose the row.
             InputMode::Typing(_) => false,
         }
     }

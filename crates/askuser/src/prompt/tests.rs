@@ -1,4 +1,4 @@
-//! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
+//! Tests of the state machine by key scripts. Each result is one line.
 
 mod forms;
 mod reading;
@@ -29,19 +29,19 @@ fn set_of(questions: &[serde_json::Value]) -> QuestionSet {
     QuestionSet::parse(json!({"questions": questions}), &Rules::default()).expect("a valid input")
 }
 
-/// One single-select question with three options.
+/// Returns one single-select question with three options.
 fn database() -> QuestionSet {
     let labels = ["PostgreSQL (Recommended)", "MongoDB", "SQLite"];
     set_of(&[question("Which database should we use?", "Database", &labels, false)])
 }
 
-/// One multi-select question with four options.
+/// Returns one multi-select question with four options.
 fn features() -> QuestionSet {
     let labels = ["TypeScript", "ESLint + Prettier", "Testing (Vitest)", "Tailwind, CSS"];
     set_of(&[question("Which features should we enable?", "Features", &labels, true)])
 }
 
-/// A single-select question, then a multi-select one.
+/// Returns a single-select question and a multi-select question.
 fn auth() -> QuestionSet {
     set_of(&[
         question("Which method?", "Auth Method", &["OAuth 2.0 (Recommended)", "JWT", "Session-based"], false),
@@ -57,14 +57,14 @@ fn three() -> QuestionSet {
 
 const ARMED: PromptOptions = PromptOptions { key_delay: Duration::ZERO, deadline: None };
 
-/// A prompt under a script, and how much time has passed.
+/// A prompt that plays a script, with the elapsed time.
 struct Played {
     prompt: Prompt,
     now: Duration,
     effect: Effect,
 }
 
-/// The events of a script: `<name>` for a key that types nothing, anything else as typed.
+/// Parses the events of a script. `<name>` is a key that types no character; any other text is typed.
 fn events(script: &str) -> Vec<(Event, Duration)> {
     let mut events = Vec::new();
     let mut rest = script;
@@ -136,7 +136,7 @@ impl Played {
         }
     }
 
-    /// What came of it: the ending or where the person is, the answers, what they are told.
+    /// Describes the result in one line: the ending or the page, the answers, and the notice.
     fn line(&self) -> String {
         let (place, answers) = match &self.effect {
             Effect::Interrupt => return "interrupted".into(),
@@ -313,7 +313,7 @@ fn the_cursor_starts_on_the_recommended_option() {
 fn a_mark_follows_the_cursor_so_that_what_is_marked_is_what_enter_sends() {
     check(database(), "<space><down>", "1 on MongoDB | Database: MongoDB");
     check(database(), "<space><down><enter>", "answered | Database: MongoDB");
-    // On an empty Other, Enter types and sends nothing.
+    // On the row of an empty Other, Enter starts typing and sends no answer.
     check(database(), "<space><down><down><down>", "1 on Other | Database: SQLite");
     check(database(), "<down>", "1 on MongoDB | ");
 }
@@ -814,7 +814,7 @@ fn an_edit_nobody_asked_for_is_ignored() {
 
 #[test]
 fn text_that_a_person_asked_to_type_is_not_eaten_while_arming() {
-    // The editor is the one way to a text before that.
+    // Before keys count, only the editor opens a text field.
     let prompt = Prompt::new(database(), PromptOptions { key_delay: Duration::from_secs(9), deadline: None });
     let mut played = play(prompt, "<down><down><down><down><c-g>a 1 b");
     assert_eq!(played.prompt.text().map(|text| text.as_str()), Some("a 1 b"));
@@ -836,7 +836,7 @@ fn keys_that_answer_are_ignored_until_the_prompt_is_armed() {
 
 #[test]
 fn the_rest_of_a_burst_is_refused_with_its_first_key() {
-    // Without that the `n` would be lost and the rest be a note, or the answer.
+    // Otherwise the `n` would be lost, and the rest would be a note or the answer.
     for script in ["only in /tmp", "<wait:200>n<wait:100>ly in 2", "1<wait:600>ly<down><enter>"] {
         check_with(database(), ARMING, script, &format!("1 on PostgreSQL | {EARLY}"));
     }
@@ -863,7 +863,7 @@ fn an_interrupt_is_heard_before_a_prompt_is_armed() {
 #[test]
 fn a_key_held_since_the_earlier_prompt_never_reaches_the_next_one() {
     for key in ["<enter>", "<esc>", "1", "<space>", "c", "d", "n"] {
-        // The first repeat comes late, the others follow closely.
+        // The first repeat of a held key comes late, and the others follow closely.
         let held = format!("<wait:500>{}", format!("{key}<wait:40>").repeat(100));
         let prompt = || Prompt::new(database(), ARMING).among_keys(Some(Duration::from_millis(100)));
         let mut played = play(prompt(), &held);
@@ -903,7 +903,7 @@ fn a_key_that_came_too_early_says_so_until_keys_count() {
     let mut played = play(Prompt::new(database(), ARMING).among_keys(None), "<down><wait:100><enter>");
     let told = |played: &Played| played.prompt.notice().map(|notice| notice.text.clone());
     assert_eq!(told(&played).as_deref(), Some("Not taken: keys count once you stop typing for a moment"));
-    // The surface is woken to take it away, and from then on keys count.
+    // The surface is woken to remove the notice. Keys count from that time.
     assert_eq!(played.prompt.next_change(), Some(Duration::from_millis(800)));
     played.play("<wait:700>");
     assert_eq!(told(&played), None);
@@ -998,7 +998,8 @@ fn the_last_wake_is_the_end() {
 
 // ---- scrolling ----
 
-/// A screen of ten lines that shows these rows of a page of thirty; those before them are above it, the others below.
+/// Returns a screen of ten lines that shows these rows of a page of thirty lines. The rows before them are above the
+/// screen, and the others below.
 fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
     let first = seen.iter().position(|&seen| seen).unwrap_or(0);
     let start = |row: usize| match seen[row] {
@@ -1013,7 +1014,7 @@ fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
     }
 }
 
-/// Plays a script on a screen; says what came of it and where the page should start.
+/// Plays a script on a screen. Checks the result and the scroll position of the page.
 #[track_caller]
 fn check_on(viewport: Viewport, before: &str, script: &str, expected: &str, scroll: Scroll) {
     let mut played = play(Prompt::new(database(), ARMED), before);
@@ -1119,7 +1120,7 @@ fn what_was_seen_of_one_page_says_nothing_of_the_next() {
 
 // ---- known answers ----
 
-/// Answers to these questions: row by row.
+/// Returns answers to these questions, given as their rows.
 fn known(set: &QuestionSet, picks: &[(usize, &[usize])]) -> Vec<Answer> {
     picks.iter().map(|&(i, rows)| set.questions()[i].answer(rows, None, None).expect("an answer")).collect()
 }
@@ -1265,7 +1266,7 @@ fn a_prompt_that_a_person_opened_is_left_for_later_and_not_cancelled() {
 
 // ---- properties ----
 
-/// A question set of hostile text, as it would come from a model.
+/// Returns a question set of hostile text, as a model could send it.
 fn hostile() -> QuestionSet {
     set_of(&[
         question(
@@ -1303,7 +1304,7 @@ fn any_key() -> impl Strategy<Value = Key> {
     let mods = (prop::bool::weighted(0.1), prop::bool::weighted(0.1), prop::bool::weighted(0.1))
         .prop_map(|(ctrl, alt, shift)| Mods { ctrl, alt, shift });
     let any = (plain, mods).prop_map(|(code, mods)| Key { code, mods });
-    // Ctrl-C ends everything at once, which is tested elsewhere and would only cut sequences short here.
+    // Ctrl-C ends the prompt. Other tests cover it, and here it would only cut sequences short.
     prop_oneof![2 => common, 3 => any].prop_filter("not Ctrl-C", |key| *key != Key::ctrl('c'))
 }
 
@@ -1330,7 +1331,7 @@ fn any_settings() -> impl Strategy<Value = PromptOptions> {
         .prop_map(|(arm, deadline)| PromptOptions { key_delay: Duration::from_millis(arm), deadline })
 }
 
-/// Takes steps until the prompt ends; what it ended with.
+/// Plays steps until the prompt ends. Returns its outcome; `None` if the steps do not end the prompt.
 fn walk(prompt: &mut Prompt, steps: Vec<Step>, mut each: impl FnMut(&Prompt)) -> Option<Outcome> {
     let mut now = Duration::ZERO;
     for step in steps {
@@ -1354,7 +1355,7 @@ fn walk(prompt: &mut Prompt, steps: Vec<Step>, mut each: impl FnMut(&Prompt)) ->
     None
 }
 
-/// Everything a person did, question by question.
+/// Returns the person's work, question by question.
 fn drafts(prompt: &Prompt) -> Vec<(usize, Vec<bool>, Text, Vec<Text>)> {
     let draft = |entry: &AnswerDraft| {
         let picks = (0..=entry.other_row()).map(|row| entry.is_picked(row)).collect();
@@ -1435,7 +1436,7 @@ proptest! {
     ) {
         let mut prompt = Prompt::new(set, ARMED);
         if walk(&mut prompt, steps, |_| {}).is_none() && prompt.is_esc_harmless() {
-            // Alt-Enter is a key of text fields alone.
+            // Alt-Enter is a key of text fields only.
             let is_field = matches!(prompt.mode(), InputMode::Typing(_));
             let halves = [KeyCode::Up, KeyCode::Down, KeyCode::Left, KeyCode::Right].into_iter();
             for half in halves.chain(is_field.then_some(KeyCode::Enter)) {
@@ -1487,7 +1488,7 @@ proptest! {
         for i in (0..prompt.set().questions().len()).filter(|i| prompt.answer(*i).is_some()) {
             prop_assert_eq!(again.draft(i).written_notes(), prompt.draft(i).written_notes());
         }
-        // A draft is everything, chosen or not.
+        // A draft keeps the choices and all texts, chosen or not.
         let draft = prompt.unsent();
         let again = Prompt::new(prompt.set().clone(), ARMED).resuming(&draft);
         prop_assert_eq!((again.answers(), again.unsent()), (answers.clone(), draft.clone()));
@@ -1551,12 +1552,12 @@ fn each_answer_of_several_shows_success_for_a_moment_and_holds_up_no_key() {
     assert!(!prompt.is_answer_fresh());
     press(&mut prompt, '1', 1_000);
     assert_eq!((prompt.is_answer_fresh(), prompt.next_change()), (true, Some(Duration::from_millis(1_080))));
-    // The next key counts at once.
+    // The next key counts immediately.
     press(&mut prompt, '2', 1_001);
     assert_eq!(prompt.page(), Page::Question(2));
     prompt.update(Event::Tick, Duration::from_millis(1_081));
     assert_eq!((prompt.is_answer_fresh(), prompt.next_change()), (false, None));
-    // Going back and forth answers nothing.
+    // Moving between pages answers no question.
     prompt.update(Event::Key(KeyCode::Left.into()), Duration::from_millis(1_100));
     assert!(!prompt.is_answer_fresh());
 }

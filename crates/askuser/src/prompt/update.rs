@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The time for which a rejected key shows as a red border.
 const FLASH: Duration = Duration::from_millis(400);
 
-/// The pause after which a typist has stopped, long enough for a slow one.
+/// The pause in typing after which keys count. It is long enough for a slow typist.
 const REST: Duration = Duration::from_millis(700);
 
 /// The notice for a key that came too early. It disappears once keys count.
@@ -73,7 +73,8 @@ impl Prompt {
         Effect::Continue
     }
 
-    /// Whether an action is possible here. The person who started one of our commands is there to answer it.
+    /// Whether an action is possible here. A `confirm` at its own program takes no discussion and no refusal. The
+    /// person who started the program is there to answer.
     pub(super) fn takes(&self, action: &Action) -> bool {
         match action {
             Action::Note => self.form().is_some_and(Form::takes_notes),
@@ -90,8 +91,8 @@ impl Prompt {
         }
     }
 
-    /// Whether the person has hardly seen the prompt yet. A text field that they opened does not count. The text field
-    /// that is the whole prompt does.
+    /// Whether the person has hardly seen the prompt, so that keys must wait. Keys in a text field that the person
+    /// opened do not wait. Keys in a text field that is the whole prompt do.
     fn is_arming(&self) -> bool {
         self.now < self.armed_at && (!matches!(self.mode, InputMode::Typing(_)) || self.is_unseen(self.now))
     }
@@ -102,13 +103,13 @@ impl Prompt {
         self.arming == Arming::UntilRest && now < self.armed_at && !is_asked_for
     }
 
-    /// Whether a key must wait until the person can have seen the prompt: it answers, cancels, or opens a field for the
-    /// next keys.
+    /// Whether a key must wait until the person can have seen the prompt. Such a key answers, cancels, or opens a text
+    /// field.
     fn has_to_wait(&self, key: Key) -> bool {
         match action(key, self.context()) {
-            // The rest of the input after a refused key has another meaning without it.
+            // After a refused key, the rest of the input would have another meaning.
             _ if self.is_refusing => true,
-            // Everything that a search filter does is visible.
+            // A search only filters the visible list, so its keys need not wait.
             Some(Action::Edit(_)) => self.form() != Some(Form::Pick) || self.arming == Arming::UntilRest,
             _ => matches!(
                 key.code,
@@ -172,7 +173,7 @@ impl Prompt {
                 self.mode = InputMode::Leaving;
             }
             (_, Action::Escape) => return self.leave(),
-            // A character on Other's row.
+            // On the row of Other, a character starts the text.
             (_, Action::Edit(edit @ Edit::Insert(_))) if self.context() == KeyContext::Other => {
                 self.type_into(TextField::Other);
                 self.edit(TextField::Other, edit);
@@ -229,17 +230,18 @@ impl Prompt {
         }
     }
 
-    /// Shows a text instead of the context, or the context again, from its first row.
+    /// Shows this text instead of the context, or the context for `None`. Either starts at its first row.
     fn show_beside(&mut self, text: Option<SideText>) {
         if text.is_none_or(|text| self.side_text(text).is_some()) {
             self.opened = text;
             self.context_offset = None;
-            // The drawn rows belong to another text.
+            // The drawn rows belong to the text shown before.
             self.looked = None;
         }
     }
 
-    /// Scrolls to the next row that was not drawn, with one row of overlap. After the last row it goes back to the first.
+    /// Scrolls to the next row that was not drawn, with one row of overlap. After the last row, scrolling continues at
+    /// the first.
     fn read_on(&mut self) -> Effect {
         if self.opened.is_some() {
             self.show_beside(None);
@@ -257,7 +259,7 @@ impl Prompt {
         Effect::Continue
     }
 
-    /// Picks a row. In a multi-select question the second time unpicks it.
+    /// Picks a row. In a multi-select question, picking the row again unpicks it.
     fn toggle(&mut self, i: usize, row: usize) -> Effect {
         if row == self.drafts[i].other_row() && self.drafts[i].other.is_blank() {
             return self.type_into(TextField::Other);
@@ -286,7 +288,7 @@ impl Prompt {
         };
         let rows = self.drafts[i].rows();
         if !(1..=rows).contains(&n) {
-            // On Other it starts a text, such as "5 days".
+            // On the row of Other, the digit starts a text, such as "5 days".
             if let (KeyContext::Other, Some(digit)) = (self.context(), char::from_digit(n as u32, 10)) {
                 return self.act(Action::Edit(Edit::Insert(digit)));
             }
@@ -300,7 +302,7 @@ impl Prompt {
         }
     }
 
-    /// Continues after the answer to question `i`: to the next page, or to the end.
+    /// Continues after the answer to question `i`, at the next page or with the end.
     fn go_on(&mut self, i: usize) -> Effect {
         if self.drafts.len() == 1 {
             return self.submit();
@@ -311,7 +313,7 @@ impl Prompt {
     }
 
     fn submit(&mut self) -> Effect {
-        // A draft, a known answer or another surface may have picked an option.
+        // A draft, a known answer or another surface may have picked an option before the text was read.
         let has_pick = |draft: &AnswerDraft| draft.picked[..draft.other_row()].contains(&true);
         if let Some(unread) = self.drafts.iter().position(has_pick).filter(|_| self.is_unread()) {
             self.open(Page::Question(unread));
@@ -326,8 +328,8 @@ impl Prompt {
         }
     }
 
-    /// What comes of it if the person leaves now, without an answer: the question is cancelled, or put aside where it is
-    /// kept.
+    /// Returns the effect of leaving without an answer. A stored question is put aside, any other question is
+    /// cancelled.
     pub fn leave(&mut self) -> Effect {
         match self.trigger {
             Trigger::Inline => self.finish(Status::Cancelled, self.so_far()),
@@ -335,7 +337,7 @@ impl Prompt {
         }
     }
 
-    /// The turn of the asker stops, if it waits right here.
+    /// Interrupts the turn if the asker waits right here. A stored question is put aside instead.
     fn interrupt(&mut self) -> Effect {
         match self.trigger {
             Trigger::Inline => Effect::Interrupt,
@@ -343,7 +345,7 @@ impl Prompt {
         }
     }
 
-    /// Ends with these answers. Those of this prompt fit its questions; others would keep it open.
+    /// Ends the prompt with these answers. If an answer did not fit its question, the prompt would stay open.
     fn finish(&mut self, status: Status, answers: Vec<Answer>) -> Effect {
         match Outcome::new(&self.set, status, answers) {
             Ok(outcome) => Effect::Finish(outcome),
@@ -400,8 +402,8 @@ impl Prompt {
             && let Some(row) = viewport.rows.get(focus)
         {
             if row.end > viewport.page.end() {
-                // The row ends below, or begins there: scroll to it and to its end before leaving it. No part is
-                // skipped.
+                // The row ends below, or begins there. The page scrolls to its end before the cursor leaves the row, so
+                // that no part is skipped.
                 let whole = row.end.saturating_sub(viewport.page.height);
                 let goal = if viewport.page.offset < row.start { whole.min(row.start) } else { whole };
                 self.scroll = Scroll::At((viewport.page.offset + viewport.page.step()).min(goal));
@@ -414,8 +416,7 @@ impl Prompt {
         self.focus_or_scroll(Some(focus + 1).filter(|_| focus < last), 1);
     }
 
-    /// Moves the cursor to the next row; from a row off the screen, to the nearest visible one. Without one, the page
-    /// scrolls.
+    /// Moves the cursor to this position in the list, or scrolls the page if there is none.
     fn focus_or_scroll(&mut self, place: Option<usize>, pages: isize) {
         match place {
             Some(place) => self.focus_at(place),
@@ -441,7 +442,7 @@ impl Prompt {
         self.focus_at(place.min(self.places().saturating_sub(1)));
     }
 
-    /// Changes the filter of a list.
+    /// Edits the search text of a list.
     fn search(&mut self, edit: Edit) {
         let Page::Question(i) = self.page else { return };
         let draft = &mut self.drafts[i];
@@ -451,7 +452,7 @@ impl Prompt {
             return;
         }
         draft.list_matches(&self.set.questions()[i]);
-        // Other rows are listed, at unknown positions.
+        // The list has changed, so the positions of its rows are unknown.
         (self.viewport, self.looked) = (None, None);
         self.reveal();
     }
@@ -463,8 +464,8 @@ impl Prompt {
             Page::Question(i) => {
                 let (question, draft) = (&self.set.questions()[i], &mut self.drafts[i]);
                 draft.focus = row;
-                // Enter sends the marked rows. Where Enter would type, it sends none, and the marks stay. A row off the
-                // screen is marked by Enter itself.
+                // Enter sends the marked row. On the row of an empty Other, Enter starts typing instead, so the mark
+                // stays. A row off the screen is marked by Enter itself.
                 let sends = row < draft.other_row() || !draft.other.is_blank();
                 if !question.is_multi_select() && draft.is_touched() && sends && seen {
                     draft.pick_only(row);
@@ -474,7 +475,7 @@ impl Prompt {
         self.reveal();
     }
 
-    /// Scrolls forward through the preview, then the context, then the page. Backward the page comes before the
+    /// Scrolls forward through the preview, then the context, then the page. Backward, the page comes before the
     /// context.
     fn turn_pages(&mut self, pages: isize) {
         if self.form() == Some(Form::Pick) {
@@ -494,8 +495,8 @@ impl Prompt {
         self.scroll = Scroll::At(viewport.page.paged(pages).unwrap_or(viewport.page.offset));
     }
 
-    /// Scrolls to the row that a key would choose, instead of choosing it. Typing is no choice, so Other never waits
-    /// for this.
+    /// Scrolls to the row that a key would choose, instead of choosing it. Typing chooses no row, so this does not
+    /// apply to Other.
     fn show_first(&mut self) -> Effect {
         self.reveal();
         let is_ticked = self.current().is_some_and(|(question, _)| question.is_multi_select());
@@ -506,20 +507,20 @@ impl Prompt {
         self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.page.offset));
     }
 
-    /// Whether a row may be chosen: it is visible, and the text that it would permit was read.
+    /// Whether a row may be chosen: it is visible, and the text to agree to was read.
     fn is_seen(&self, row: usize) -> bool {
         let place = self.current().map_or(row, |(_, draft)| draft.place_of(row));
         let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(place));
         let is_read = match self.reading {
             Reading::NotNeeded => true,
             Reading::Unread { .. } => false,
-            // The row itself was drawn, too.
+            // The row itself must have been drawn, too.
             Reading::Done => is_shown(&self.looked),
         };
         is_shown(&self.viewport) && is_read
     }
 
-    /// Closes the help page on any key. Keys that scroll keep it open if it is longer than the screen.
+    /// Closes the help page on any key, except for keys that scroll a page longer than the screen.
     fn read_help(&mut self, key: Key) {
         let long = self.viewport.as_ref().is_some_and(|viewport| viewport.page.total > viewport.page.height);
         match action(key, KeyContext::Review) {
@@ -547,7 +548,7 @@ impl Prompt {
 
     fn stop_typing(&mut self) {
         if let Page::Question(i) = self.page {
-            // An empty choice is no choice.
+            // Other without a text is no choice.
             let other = self.drafts[i].other_row();
             self.drafts[i].picked[other] = self.drafts[i].is_picked(other);
         }
@@ -566,7 +567,7 @@ impl Prompt {
                 }
                 let row = self.drafts[i].other_row();
                 if self.set.questions()[i].is_multi_select() {
-                    // As with a note, the first Enter ends the text, and the second one confirms the question.
+                    // As with a note, the first Enter ends the text, and the second Enter confirms the question.
                     self.drafts[i].picked[row] = true;
                     self.stop_typing();
                     return Effect::Continue;

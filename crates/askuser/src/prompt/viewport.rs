@@ -1,13 +1,13 @@
-//! The visible part of a prompt: lines of a page that may exceed the screen, and the rows among them.
+//! The visible part of a prompt: the lines of a page that may exceed the screen, and the rows among them.
 
 use std::ops::Range;
 
-/// The first line of a long page.
+/// The scroll position of a long page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scroll {
-    /// At this line.
+    /// The page starts at this line.
     At(usize),
-    /// At this line, or as near to it as keeps the focused row or the caret visible.
+    /// The page starts at this line, or as near to it as keeps the focused row or the caret visible.
     Reveal(usize),
 }
 
@@ -16,7 +16,7 @@ pub enum Scroll {
 pub struct Viewport {
     /// The visible part of the page itself.
     pub page: Window,
-    /// The lines of each listed row (an option, then Other); empty on pages without rows.
+    /// The lines of each listed row (an option, then Other). Empty on a page without rows.
     pub rows: Vec<Range<usize>>,
     /// The visible part of the context, which scrolls separately.
     pub context: Window,
@@ -31,7 +31,7 @@ pub struct Window {
     pub offset: usize,
     /// The number of visible lines.
     pub height: usize,
-    /// The total number of lines.
+    /// The number of lines, visible or not.
     pub total: usize,
 }
 
@@ -41,15 +41,15 @@ impl Window {
         self.offset + self.height
     }
 
-    /// The distance of a page scroll: one line of overlap keeps the reader's place.
+    /// The number of lines of a page scroll. One line of overlap keeps the reader's place.
     pub(super) fn step(&self) -> usize {
         self.height.saturating_sub(1).max(1)
     }
 
-    /// The first line after scrolling by this many pages; `None` at the end.
+    /// Returns the first line after scrolling by this many pages; `None` if the text cannot scroll further.
     pub(super) fn paged(&self, pages: isize) -> Option<usize> {
         if self.height == 0 {
-            // No part of it was read.
+            // No line was visible, so the first page is the next one.
             return (pages.is_positive() && self.total > 0).then_some(0);
         }
         let to = self.offset.saturating_add_signed(pages * self.step() as isize);
@@ -58,16 +58,16 @@ impl Window {
     }
 }
 
-/// The field of a request that contains the text to agree to.
+/// The part of a request that is the text to agree to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AgreedText {
     Context,
-    /// The question, for a permission or a plan without a context.
+    /// The question of a permission or a plan without a context.
     Question,
 }
 
 impl Viewport {
-    /// The visible part of the text to agree to.
+    /// Returns the visible part of the text to agree to.
     pub(super) fn agreed(&self, source: AgreedText) -> Window {
         let total = match source {
             AgreedText::Context => return self.context,
@@ -77,7 +77,7 @@ impl Viewport {
         Window { offset, height: self.page.end().min(total) - offset, total }
     }
 
-    /// Whether the row at this position is visible: in full, or its beginning if it is taller than the screen.
+    /// Whether the row at this position is visible: in full, or at its beginning if it is taller than the screen.
     pub fn shows(&self, row: usize) -> bool {
         let (page, end) = (&self.page, self.page.end());
         self.rows.get(row).is_none_or(|row| {

@@ -1,4 +1,4 @@
-//! Parses questions from JSON: shape, lengths, and texts that must differ. It reports every violation at once.
+//! Parses questions from JSON. It checks the shape, the lengths and that texts differ, and reports all violations.
 
 use super::{Choice, Content, Question, QuestionSet, Untrusted};
 use crate::alike::{alike, is_other};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 type Object = Map<String, Value>;
 
 impl QuestionSet {
-    /// Reads a JSON text.
+    /// Parses a set from JSON text.
     ///
     /// # Errors
-    /// All errors at once.
+    /// Returns all errors, not only the first.
     pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
         serde_json::from_str(text)
             .map_err(|error| {
@@ -28,10 +28,10 @@ impl QuestionSet {
             .and_then(|value| QuestionSet::parse(value, rules))
     }
 
-    /// Parses a JSON value from a model.
+    /// Parses a set from a JSON value.
     ///
     /// # Errors
-    /// All errors at once.
+    /// Returns all errors, not only the first.
     pub fn parse(input: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
         let mut reader = Reader { rules, mended: Vec::new(), bad: Gathered::default() };
         let mut value = input.clone();
@@ -123,7 +123,8 @@ impl Reader<'_> {
         Some(Choice { label, description: Untrusted::new(description, &shown), preview, recommended })
     }
 
-    /// A label, and whether the model recommends it.
+    /// Returns the label, and whether the model recommends the option. Returns `None` if the label is invalid, with the
+    /// reason in `bad`.
     fn label(&mut self, label: String, path: String, names: &mut Distinct<'_>) -> Option<(Untrusted, bool)> {
         // A line of a list is never recommended, and may be called Other.
         let is_tool = self.rules.form() == Form::Tool;
@@ -141,16 +142,16 @@ impl Reader<'_> {
         Some((Untrusted::new(label, &name), recommended))
     }
 
-    /// The preview of an option: `None` if it is missing, null or blank.
+    /// Returns the preview of an option; `None` if the preview is missing, null, blank or invalid.
     fn preview(&mut self, value: Option<Value>, path: &str) -> Option<Untrusted> {
         let value = value.filter(|value| !value.is_null())?;
         let text = self.text(Some(value), path, Span { min: 0, max: self.rules.limits().preview_chars })?;
-        // Blank lines around it are removed; the indent of its first line stays.
+        // Blank lines around the preview are removed. The indentation of its first line stays.
         let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
         (!sanitize::is_blank(&text)).then(|| Untrusted::new(text, &shown))
     }
 
-    /// The value of a field, or a violation.
+    /// Returns the value of a field. If the value is missing or of another type, adds a violation.
     fn given<T: Default + Into<Value>>(
         &mut self,
         value: Option<Value>,
@@ -165,7 +166,8 @@ impl Reader<'_> {
         read
     }
 
-    /// The text of a field: required, not blank, within its length.
+    /// Returns the text of a required field. If the text is blank or its length is not allowed, adds a violation and
+    /// returns `None`.
     fn text(&mut self, value: Option<Value>, path: &str, span: Span) -> Option<String> {
         let text = self.given(value, path, string)?;
         let chars = text.chars().count();
@@ -182,7 +184,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The items of an array within its size, each well formed.
+    /// Returns the items of an array. If the number of items is not allowed or an item is invalid, adds a violation.
     fn list<T>(
         &mut self,
         value: Option<Value>,
@@ -199,7 +201,7 @@ impl Reader<'_> {
         } else if count > span.max {
             self.bad.add(path, format!("{count} {noun}"), format!("at most {}", span.max));
         }
-        // Items past the limit are checked up to twice the limit. A flood of them would add no new kind of error.
+        // Items beyond the limit are checked up to twice the limit. More of them would show no new kind of error.
         let items = items.into_iter().take(span.max.saturating_mul(2)).enumerate();
         let read = |(i, item)| {
             let path = format!("{path}[{i}]");
@@ -209,7 +211,7 @@ impl Reader<'_> {
     }
 }
 
-/// Each extracts the value of its kind from JSON.
+/// Defines functions that each extract the value of one JSON type.
 macro_rules! kinds {
     ($($name:ident: $kind:ident($type:ty))*) => {
         $(fn $name(value: Value) -> Option<$type> {
@@ -238,7 +240,7 @@ fn shown_block(text: &str) -> String {
     sanitize::trim(&sanitize::block(text)).to_owned()
 }
 
-/// A label for people, and whether it ended with "(Recommended)", in any case.
+/// Returns a label for people without "(Recommended)", and whether the label ended with that word in any case.
 pub(crate) fn name_of(label: &str) -> (String, bool) {
     const SUFFIX: &str = "(recommended)";
     let safe = sanitize::line(label);
@@ -247,11 +249,11 @@ pub(crate) fn name_of(label: &str) -> (String, bool) {
         Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
         _ => (safe, false),
     };
-    // Cleaned again: a joiner at the new end has no partner any more.
+    // The label is cleaned again, because a joiner at its new end has lost its partner.
     (shown_line(name), recommended)
 }
 
-/// Texts that must differ, with their places. Two texts that look alike count as the same.
+/// The texts that must differ, with their paths. Two texts that look alike count as the same.
 struct Distinct<'a> {
     rules: &'a Rules,
     texts: Vec<(String, String)>,

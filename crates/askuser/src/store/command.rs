@@ -12,70 +12,70 @@ use std::sync::Arc;
 pub enum Command {
     /// Store a request, or attach to the question that it repeats.
     Put {
-        /// The request.
+        /// The request to store.
         request: Arc<Request>,
-        /// Its series.
+        /// The series of the request, if it has one.
         series: Option<Series>,
-        /// The id of the question if it is new. A repeated call has the same id.
+        /// The id of the question if the question is new. A repeated call has the same id.
         id: QuestionId,
     },
-    /// End a question, or withdraw it.
+    /// End a question by an outcome or a withdrawal.
     End {
-        /// The question.
+        /// The reference to the question.
         which: QuestionRef,
-        /// The ending.
+        /// The end that the principal gives the question.
         end: End,
         /// The name of this attempt.
         attempt: Attempt,
     },
-    /// Use a permission up.
+    /// Claim a permission.
     Claim {
-        /// The question.
+        /// The id of the question.
         id: QuestionId,
         /// The name of this attempt.
         attempt: Attempt,
     },
-    /// Wait for an answer.
+    /// Attach the caller, which waits for an answer.
     Attach {
-        /// The question.
+        /// The id of the question.
         id: QuestionId,
     },
-    /// Note that the asker is being told of an answer.
+    /// Record that the asker is being told of an answer.
     Sent {
-        /// The question.
+        /// The id of the question.
         id: QuestionId,
     },
-    /// Acknowledge an answer.
+    /// Record that the asker has an answer.
     Delivered {
-        /// The question.
+        /// The id of the question.
         id: QuestionId,
     },
-    /// Clear a deadline.
+    /// Remove a deadline.
     Hold {
-        /// The question.
+        /// The reference to the question.
         which: QuestionRef,
     },
     /// Save a draft.
     SaveDraft {
-        /// The question.
+        /// The reference to the question.
         which: QuestionRef,
-        /// The draft.
+        /// The draft with its version.
         save: DraftSave,
     },
-    /// End a question whose time has run out. The store itself does this.
+    /// End a question whose deadline has passed. Only the store itself issues this command.
     Expire {
-        /// The question.
+        /// The id of the question.
         id: QuestionId,
     },
-    /// Remove what ended before a time.
+    /// Remove the questions that ended before a time.
     Purge {
-        /// The time, in milliseconds since 1970.
+        /// The time before which the questions ended, in milliseconds since 1970.
         before_ms: u64,
     },
 }
 
 impl Command {
-    /// The question that the command names.
+    /// Returns the question that the command names; `None` for a purge.
     pub fn question(&self) -> Option<QuestionRef> {
         match self {
             Command::Put { request, .. } => Some(request.key().into()),
@@ -96,32 +96,32 @@ impl Command {
         matches!(self, Command::Put { .. } | Command::Attach { .. })
     }
 
-    /// Whether the change must survive a crash of the machine. Losing any other change costs a repetition at most.
+    /// Whether the change must survive a crash of the machine. The loss of any other change costs at most a repetition.
     pub fn must_be_synced(&self) -> bool {
         use Command::{Attach, Delivered, SaveDraft, Sent};
         !matches!(self, Attach { .. } | Sent { .. } | Delivered { .. } | SaveDraft { .. })
     }
 }
 
-/// The decision about a command: a change, an event and a reply.
+/// The decision about a command: a change, an event, the waiting processes and a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// The change.
+    /// The change of the stored data.
     pub write: Write,
-    /// The event to append.
+    /// The event to append, if there is one.
     pub event: Option<NewEvent>,
-    /// The change of who waits.
+    /// The change of the processes that wait for the question.
     pub waiters: Waiters,
-    /// The reply.
+    /// The reply to the caller.
     pub reply: Reply,
 }
 
-/// A change of what is stored.
+/// A change of the stored data.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Write {
-    /// No change.
+    /// No change of the stored data.
     Nothing,
-    /// Insert a record. The store gives it its place.
+    /// Insert a record. The store assigns its cursor.
     Insert(Box<Record>),
     /// Write the next revision of a record.
     Update(Box<Record>),
@@ -136,40 +136,40 @@ pub enum Write {
 pub struct NewEvent {
     /// The state that the question took.
     pub state: State,
-    /// The time, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// A change of who waits for a question.
+/// A change of the processes that wait for a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiters {
-    /// No change.
+    /// No change of the waiting processes.
     Keep,
-    /// The caller waits too.
+    /// The caller waits, too.
     Add,
-    /// The answer has arrived, and no process waits any more.
+    /// The answer was delivered, so no process waits from then on.
     Remove,
 }
 
 /// The reply to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// For [`Command::Put`].
+    /// The reply to [`Command::Put`].
     Put {
-        /// Whether the question was not there before.
+        /// Whether the question is new.
         is_new: bool,
-        /// The question.
+        /// The stored question.
         question: Box<StoredQuestion>,
     },
-    /// For [`Command::End`].
+    /// The reply to [`Command::End`].
     Ended(Ending),
-    /// For [`Command::Claim`].
+    /// The reply to [`Command::Claim`].
     Claimed(Claim),
-    /// For [`Command::Sent`]: the time of an earlier sending, in milliseconds since 1970.
+    /// The reply to [`Command::Sent`]: the time of an earlier sending, in milliseconds since 1970, if any.
     Sent(Option<u64>),
-    /// For [`Command::SaveDraft`]: the drafts of other writers that stay.
+    /// The reply to [`Command::SaveDraft`]: the drafts of other writers that stay.
     Drafts(Vec<SavedDraft>),
-    /// For any other command.
+    /// The reply to any other command.
     Done,
 }
 
@@ -183,15 +183,15 @@ impl Step {
     }
 }
 
-/// Reads the reply to a command of another kind as `T`.
+/// Extracts the expected result from a reply. Fails if the reply belongs to another kind of command.
 #[doc(hidden)]
 pub fn replied<R: 'static, T: Send + 'static>(call: Call<R>, read: fn(R) -> Option<T>) -> Call<T> {
     let other = || StoreError::damaged("cannot use the store", "it replied to another command");
     Box::pin(async move { read(call.await?).ok_or_else(other) })
 }
 
-/// Implements the methods of [`Store`](crate::store::Store) that are one command each, by the type's own
-/// `fn apply(&self, by: &Principal, command: Command) -> Call<Reply>`.
+/// Implements the methods of [`Store`](crate::store::Store) that are one command each. The type has its own `fn
+/// apply(&self, by: &Principal, command: Command) -> Call<Reply>`.
 #[macro_export]
 macro_rules! store_commands {
     () => {

@@ -14,19 +14,19 @@ use serde_json::Value;
 /// The end that a principal gives a question. The store adds the author, the surface and the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With an outcome.
+    /// The question ends with an outcome.
     Resolve {
-        /// The outcome.
+        /// The outcome without the principal's provenance.
         outcome: Outcome,
-        /// The provenance that the principal states of it.
+        /// The provenance that the principal states, if any.
         reported: Option<Reported>,
     },
-    /// Take it back.
+    /// The question is withdrawn.
     Withdraw,
 }
 
 impl End {
-    /// The same end, its outcome made for these questions.
+    /// Returns the same end after a check of its outcome against these questions.
     pub(super) fn of(self, set: &QuestionSet) -> Result<End, Violations> {
         Ok(match self {
             End::Resolve { outcome, reported } => End::Resolve { outcome: outcome.made_for(set)?, reported },
@@ -34,7 +34,7 @@ impl End {
         })
     }
 
-    /// The ending that is recorded for this principal at this time.
+    /// Returns the ending that a store records for this principal at this time.
     pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
         match self {
             End::Resolve { outcome, reported } => match principal.settles_as() {
@@ -58,46 +58,47 @@ impl From<Outcome> for End {
     }
 }
 
-/// The ending of a question.
+/// The stored ending of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// With a resolution.
+    /// The question was resolved.
     Resolved(Resolution),
-    /// Its own asker reported an answer, from its terminal or its client's dialog. No person is known to have answered. Only
-    /// [`Ending::settled`] makes one.
+    /// The question's own asker reported an answer, from its terminal or its client's dialog. No person is known to
+    /// have answered. Only [`Ending::settled`] creates this ending.
     #[non_exhaustive]
     Settled {
-        /// The reported outcome, with the provenance that it claims. [`Resolution::reported_by`] names the asker's credential.
+        /// The reported outcome, with the provenance that the asker states. [`Resolution::reported_by`] names the
+        /// asker's credential.
         reported: Resolution,
     },
-    /// It was taken back.
+    /// The question was withdrawn.
     Withdrawn {
-        /// By whom, as they say.
+        /// The name that the withdrawing principal states.
         by: String,
-        /// The time, in milliseconds since 1970.
+        /// The time of the withdrawal, in milliseconds since 1970.
         at_ms: u64,
     },
 }
 
 impl Ending {
-    /// An outcome that the asker with the credential of this name reported.
+    /// Creates the ending for an outcome that the asker with the credential of this name reported.
     pub fn settled(by: impl Into<String>, reported: Resolution) -> Ending {
         Ending::Settled { reported: Resolution { reported_by: Some(by.into()), ..reported } }
     }
 
-    /// The ending as a store keeps it.
+    /// Returns the ending in its stored form.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] if it has no JSON.
+    /// Returns [`StoreError::Unavailable`] if the ending cannot be written as JSON.
     pub fn to_json(&self) -> Result<String, StoreError> {
         serde_json::to_string(self).map_err(|error| StoreError::unavailable("cannot write an ending", error))
     }
 
-    /// Reads the ending of a request from a store. The answers must fit its questions.
+    /// Reads the stored ending of a request. The answers must fit the questions.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if they do not.
+    /// Returns [`StoreError::Damaged`] if the JSON is invalid or the answers do not fit.
     pub fn read(request: &Request, json: &str) -> Result<Ending, StoreError> {
         let damaged = |why: String| StoreError::damaged(UNREADABLE, why);
         let kept: StoredEnding = serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
@@ -110,12 +111,12 @@ impl Ending {
         })
     }
 
-    /// The ending of a question whose time ran out.
+    /// Creates the ending of a question whose deadline has passed.
     pub fn timed_out(at_ms: u64) -> Ending {
         Ending::Resolved(Outcome::timed_out().through(Via::Inbox).with_time(at_ms))
     }
 
-    /// The state it leaves.
+    /// The state of a question with this ending.
     pub fn state(&self) -> State {
         match self {
             Ending::Withdrawn { .. } => State::Withdrawn,
@@ -130,7 +131,7 @@ impl Ending {
         }
     }
 
-    /// The time, in milliseconds since 1970, if it is known.
+    /// The time of the ending, in milliseconds since 1970, if known.
     pub fn at_ms(&self) -> Option<u64> {
         match self {
             Ending::Resolved(resolution) | Ending::Settled { reported: resolution } => resolution.at_ms(),
@@ -138,7 +139,7 @@ impl Ending {
         }
     }
 
-    /// The name of its author, if it is known.
+    /// The name of the author, if known.
     pub fn by(&self) -> Option<&str> {
         match self {
             Ending::Resolved(resolution) => resolution.by(),
@@ -147,7 +148,7 @@ impl Ending {
         }
     }
 
-    /// The resolution, unless the question was withdrawn or its asker reported it.
+    /// The resolution; `None` if the question was withdrawn or its asker reported the outcome.
     pub fn resolution(&self) -> Option<&Resolution> {
         match self {
             Ending::Resolved(resolution) => Some(resolution),
@@ -155,7 +156,8 @@ impl Ending {
         }
     }
 
-    /// The outcome that a store keeps: the resolution, or what the asker reported.
+    /// The stored outcome: the resolution, or the outcome that the asker reported. `None` if the question was
+    /// withdrawn.
     pub fn recorded(&self) -> Option<&Resolution> {
         match self {
             Ending::Resolved(resolution) | Ending::Settled { reported: resolution } => Some(resolution),
@@ -163,7 +165,7 @@ impl Ending {
         }
     }
 
-    /// The words at a surface that still shows the question.
+    /// Describes the ending for a surface that still shows the question.
     pub fn words(&self) -> String {
         let resolution = match self {
             Ending::Withdrawn { .. } => return "Withdrawn, no answer needed".into(),
@@ -186,7 +188,7 @@ impl Ending {
     }
 }
 
-/// [`Ending`], before its answers were checked.
+/// The stored form of an [`Ending`], before its answers are checked.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredEnding {
@@ -201,16 +203,16 @@ enum StoredEnding {
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "they are the statuses of an outcome, and two more")]
 pub enum State {
-    /// Waits for its person.
+    /// The question waits for its person.
     Pending,
     Answered,
     Cancelled,
     Declined,
     Discuss,
     TimedOut,
-    /// Its own asker says how it ended.
+    /// The question's own asker reported the outcome.
     Settled,
-    /// Withdrawn before it was answered.
+    /// The question was withdrawn before it was answered.
     Withdrawn,
 }
 

@@ -1,34 +1,34 @@
-//! Errors of a store, by the caller's remedy.
+//! The errors of a store. Each kind has its own remedy.
 
 use super::Ending;
 use crate::request::Request;
 use crate::violation::Violations;
 use std::error::Error;
 
-/// An error of a store. The call changed no state, unless the error says that this is unknown.
+/// An error of a store. The call changed no state, but after [`StoreError::Unknown`] this is uncertain.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The question does not exist.
     #[error("there is no question {0}")]
     NotFound(String),
-    /// The question had ended already in this way.
+    /// The question had already ended in this way.
     #[error("the question has ended")]
     Ended(Box<Ending>),
-    /// The key is taken.
+    /// The key belongs to another question.
     #[error("the key {key} belongs to another question\n  stored: {stored}\n  asked:  {asked}")]
     OtherQuestion {
-        /// The key of both.
+        /// The key of both questions.
         key: String,
-        /// The question that is stored.
+        /// The stored question.
         stored: String,
-        /// The one that was to be put.
+        /// The question that the caller wanted to put.
         asked: String,
     },
     /// The outcome does not fit the question.
     #[error("the answer does not fit: {0}")]
     Misfit(#[source] Violations),
-    /// The principal has no right to do that.
+    /// The principal has no right to this call.
     #[error("not allowed: {0}")]
     Forbidden(String),
     /// The principal's credential is not valid.
@@ -37,51 +37,51 @@ pub enum StoreError {
     /// The store is not available now. A retry may succeed.
     #[error("{what}")]
     Unavailable {
-        /// The operation and the store.
+        /// The failed operation and the store.
         what: String,
-        /// The cause.
+        /// The error that caused the failure.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The effect is unknown: repeat it with the same attempt.
+    /// The effect of the call is unknown. The caller repeats the call with the same attempt.
     #[error("{what}")]
     Unknown {
-        /// The operation and the store.
+        /// The failed operation and the store.
         what: String,
-        /// The cause.
+        /// The error that caused the failure.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The stored data cannot be read, by this program or by any. A retry is useless.
+    /// The stored data cannot be read by this program, or by any program. A retry is useless.
     #[error("{what}")]
     Damaged {
-        /// The operation and the store.
+        /// The failed operation and the store.
         what: String,
-        /// The problem.
+        /// The error that caused the failure.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl StoreError {
-    /// The store is not available now.
+    /// Creates a [`StoreError::Unavailable`].
     pub fn unavailable(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Unavailable { what: what.into(), source: source.into() }
     }
 
-    /// The effect is unknown.
+    /// Creates a [`StoreError::Unknown`].
     pub fn unknown(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Unknown { what: what.into(), source: source.into() }
     }
 
-    /// The stored data cannot be read.
+    /// Creates a [`StoreError::Damaged`].
     pub fn damaged(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Damaged { what: what.into(), source: source.into() }
     }
 
-    /// The principal's credential was revoked.
+    /// Creates the error of a principal whose credential was revoked.
     pub fn revoked() -> StoreError {
         StoreError::Unauthorized("the token or device was revoked".into())
     }
 
-    /// An error for a key that belongs to another stored question.
+    /// Creates the error of a key that belongs to another stored question.
     pub fn other_question(stored: &Request, asked: &Request) -> StoreError {
         let shown = |request: &Request| {
             let context = request.context().map(|context| format!(", about {}", serde_json::json!(context)));
@@ -91,12 +91,12 @@ impl StoreError {
         StoreError::OtherQuestion { key: asked.key().to_string(), stored: shown(stored), asked: shown(asked) }
     }
 
-    /// An error with the earlier ending.
+    /// Creates the error of a question that had already ended.
     pub fn ended(ending: Ending) -> StoreError {
         StoreError::Ended(Box::new(ending))
     }
 
-    /// The error and its causes in one line, without repetitions.
+    /// Returns the error and its causes as one line, without repetitions.
     pub fn chain(&self) -> String {
         crate::error_chain(self)
     }

@@ -9,7 +9,7 @@ use crate::request::Request;
 use std::fmt;
 use std::sync::Arc;
 
-/// A store and its principal. [`Store`] describes each call.
+/// A store as one principal uses it. [`Store`] describes each call.
 #[derive(Clone)]
 pub struct Handle {
     store: Arc<dyn Store>,
@@ -25,7 +25,7 @@ macro_rules! forward {
     )*};
 }
 
-/// The same about one question, by any of its names.
+/// Forwards calls about one question, which is named by its id or its key.
 macro_rules! forward_to_one {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         #[doc = concat!("[`Store::", stringify!($name), "`]")]
@@ -36,17 +36,17 @@ macro_rules! forward_to_one {
 }
 
 impl Handle {
-    /// This store, used by this principal.
+    /// Creates a handle of this store for this principal.
     pub fn new(store: Arc<dyn Store>, principal: Principal) -> Handle {
         Handle { store, principal }
     }
 
-    /// The same store with another principal.
+    /// Returns a handle of the same store for another principal.
     pub fn by(&self, principal: Principal) -> Handle {
         Handle { store: self.store.clone(), principal }
     }
 
-    /// The principal.
+    /// The principal for which the store is used.
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
@@ -77,7 +77,7 @@ impl Handle {
         drafts() -> Vec<SavedDraft>;
     }
 
-    /// This person's newest unsent text; an empty draft if there is none.
+    /// Returns this person's newest unsent text, or an empty draft if there is none.
     pub fn draft(&self, which: impl Into<QuestionRef>) -> Call<Draft> {
         let drafts = self.drafts(which);
         Box::pin(async move { Ok(drafts.await?.into_iter().next().map(|saved| saved.draft).unwrap_or_default()) })
@@ -93,16 +93,16 @@ impl Handle {
         self.end(which, &End::Withdraw, attempt)
     }
 
-    /// Completes when the question has ended. Dropping it only stops the waiting.
+    /// Completes when the question has ended. Dropping the future only stops the waiting.
     ///
     /// # Errors
-    /// If the store is closed, or the question does not exist. A temporarily unreadable store is waited for.
+    /// If the store is closed, or the question does not exist. A store that is temporarily unavailable causes no error.
     pub async fn wait(&self, id: &QuestionId) -> Result<Ending, StoreError> {
         let mut watch = self.watch(&Watched::Question(id.clone())).await?;
         loop {
             match self.get(id).await {
                 Ok(StoredQuestion { ending: Some(ending), .. }) => return Ok(ending),
-                // The watcher reports a lag once the store can be read again.
+                // The watch reports a lag once the store can be read again.
                 Ok(_) | Err(StoreError::Unavailable { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -112,7 +112,7 @@ impl Handle {
         }
     }
 
-    /// Completes when every earlier call is done, by this handle or another.
+    /// Completes when every earlier call is done, including the calls of other handles.
     pub fn flush(&self) -> Call<()> {
         self.store.flush()
     }
@@ -124,26 +124,27 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// The presence of a process: it waits for an answer, or shows a list. Dropping it reports that it left.
+/// The presence of a process that waits for an answer or shows a list. Dropping the attachment reports that the process
+/// has left.
 #[must_use = "dropping it says that the process has left"]
 pub struct Attachment(Option<Box<dyn FnOnce(Departure) -> Call<()> + Send + Sync>>);
 
 /// The reason why a process is no longer present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It reported that it left.
+    /// The process reported that it left.
     Left,
-    /// It stopped responding.
+    /// The process stopped responding.
     Died,
 }
 
 impl Attachment {
-    /// An attachment that ends by making this call.
+    /// Creates an attachment that makes this call when it ends.
     pub fn new(end: impl FnOnce(Departure) -> Call<()> + Send + Sync + 'static) -> Attachment {
         Attachment(Some(Box::new(end)))
     }
 
-    /// Ends it. Completes when the store has recorded that.
+    /// Ends the attachment. Completes when the store has recorded the departure.
     ///
     /// # Errors
     /// If the store cannot be written.
@@ -151,7 +152,7 @@ impl Attachment {
         self.end(Departure::Left).await
     }
 
-    /// Ends it for a process that died.
+    /// Ends the attachment for this reason.
     pub fn end(mut self, how: Departure) -> Call<()> {
         match self.0.take() {
             Some(end) => end(how),

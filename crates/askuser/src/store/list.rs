@@ -5,35 +5,35 @@ use crate::request::Request;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A selection of questions, in the order of asking. A list of ended questions only is in the order of ending. Pending
+/// A selection of questions in the order of asking. A list of only ended questions is in the order of ending. Pending
 /// questions for the reader precede those for others.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only pending ones, or only ended ones.
+    /// The kind of the questions: `true` for pending ones, `false` for ended ones, `None` for both.
     pub pending: Option<bool>,
-    /// Only those asked at or after this time, in milliseconds since 1970.
+    /// The earliest time of asking, in milliseconds since 1970; `None` for no bound.
     pub since_ms: Option<u64>,
-    /// Only those whose agent's name contains this text, in any case.
+    /// The text that the agent's name must contain, in any case; `None` for any agent.
     pub from: Option<String>,
-    /// Only those whose text contains each of these words, in any order and case.
+    /// The words that the text of a question must contain, in any order and case; `None` for any text.
     pub containing: Option<String>,
-    /// Only those that are for the reader, alone or among others.
+    /// Whether only questions for the reader are selected, for the reader alone or among others.
     pub mine: bool,
-    /// The latest first instead of the earliest.
+    /// Whether the latest question comes first instead of the earliest.
     pub latest_first: bool,
-    /// Only those behind this cursor.
+    /// The cursor after which the list starts; `None` for the beginning.
     pub after: Option<Cursor>,
-    /// The maximum number.
+    /// The maximum number of questions; `None` for all.
     pub limit: Option<u32>,
 }
 
 impl Filter {
-    /// Pending questions.
+    /// Selects the pending questions.
     pub fn pending() -> Filter {
         Filter { pending: Some(true), ..Filter::default() }
     }
 
-    /// Ended questions.
+    /// Selects the ended questions.
     pub fn ended() -> Filter {
         Filter { pending: Some(false), ..Filter::default() }
     }
@@ -43,23 +43,23 @@ impl Filter {
         self.containing.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase)
     }
 
-    /// The page behind this cursor.
+    /// Starts the list after this cursor.
     pub fn after(self, cursor: Cursor) -> Filter {
         Filter { after: Some(cursor), ..self }
     }
 
-    /// Sets the maximum number.
+    /// Sets the maximum number of questions.
     pub fn at_most(self, limit: u32) -> Filter {
         Filter { limit: Some(limit), ..self }
     }
 
-    /// Pending questions for the reader.
+    /// Selects the pending questions for the reader.
     pub fn mine() -> Filter {
         Filter { mine: true, ..Filter::pending() }
     }
 
-    /// The sections of the list that a principal reads, in order, each with its filter. Within a section, the cursor is
-    /// the number of the question in the store.
+    /// Returns the sections of the list that a principal reads, in order, each with its filter. Within a section, a
+    /// cursor holds the number of the question in the store.
     pub fn parts(&self, by: &Principal) -> Vec<(ListSection, Filter)> {
         if !by.is_a_person() || !(self.mine || self.pending == Some(true)) {
             return vec![(ListSection::All, self.clone())];
@@ -85,12 +85,13 @@ impl Filter {
         parts.into_iter().map(|part| (part, Filter { after: after(part), ..self.clone() })).collect()
     }
 
-    /// Whether the list is in the order of ending.
+    /// Whether the list is in the order of ending, because it contains only ended questions.
     pub fn is_history(&self) -> bool {
         self.pending == Some(false)
     }
 
-    /// The cursor of a question in a section: its number in the store; in a history the time of ending first.
+    /// Returns the cursor of a question in a section, with the number of the question in the store. In a list of ended
+    /// questions, the time of ending comes first.
     pub fn place(&self, part: ListSection, n: u64, ended_ms: Option<u64>) -> Cursor {
         let rank = match part {
             _ if self.is_history() => ended_ms.unwrap_or_default(),
@@ -101,42 +102,42 @@ impl Filter {
         Cursor { rank, n }
     }
 
-    /// The same questions in the other order.
+    /// Reverses the order.
     pub fn reversed(self) -> Filter {
         Filter { latest_first: !self.latest_first, ..self }
     }
 }
 
-/// A section of a list: questions for the reader precede those for others.
+/// A section of a list. Questions for the reader precede those for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListSection {
     /// A list without sections.
     All,
-    /// Questions for the reader.
+    /// The questions for the reader.
     Mine,
-    /// Pending questions for the reader whose asker works on.
+    /// The pending questions for the reader whose asker continues its work.
     InBackground,
-    /// What is for others.
+    /// The questions for others.
     Others,
 }
 
-/// The ranks of what follows the first part of a list.
+/// The ranks of the sections after the first one.
 const IN_BACKGROUND: u64 = 1;
 const OTHERS: u64 = 2;
 
-/// A position in a list, as text `RANK-NUMBER`. It stays valid while other questions come and go.
+/// A position in a list, with the text form `RANK-NUMBER`. It stays valid while other questions come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
 pub struct Cursor {
-    /// The section of the list; in a history the time of ending, in milliseconds since 1970.
+    /// The rank of the section. In a list of ended questions it is the time of ending, in milliseconds since 1970.
     pub rank: u64,
     /// The number of the question in its store.
     pub n: u64,
 }
 
 impl Cursor {
-    /// Reads the text of a cursor.
+    /// Parses the text of a cursor; `None` if the text is invalid.
     pub fn parse(text: &str) -> Option<Cursor> {
         let (rank, n) = text.split_once('-')?;
         Some(Cursor { rank: rank.parse().ok()?, n: n.parse().ok()? })
@@ -168,13 +169,13 @@ impl TryFrom<String> for Cursor {
 pub struct Page {
     /// The questions in the order of the filter.
     pub questions: Vec<StoredQuestion>,
-    /// The unreadable questions of the page: damaged, or written by a later version.
+    /// The ids of the unreadable questions of the page, which are damaged or written by a later version.
     pub unreadable: Vec<QuestionId>,
-    /// The start of the next page; `None` at the end.
+    /// The cursor of the next page; `None` at the end.
     pub next: Option<Cursor>,
 }
 
-/// The searchable text of a question in lower case: everything that a person reads of it, and its asker.
+/// Returns the searchable text of a question in lower case: its asker, and all text that a person reads in it.
 pub fn words(request: &Request) -> String {
     let mut words = String::new();
     let mut add = |text: &str| {

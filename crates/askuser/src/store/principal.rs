@@ -1,28 +1,28 @@
-//! Principals and their rights. Every call of a store has a principal. The store records it and refuses calls beyond
-//! its rights.
+//! Principals and their rights. Every call of a store has a principal. The store records the principal, and refuses
+//! calls beyond its rights. The table names the questions to which each right applies.
 //!
 //! | | asks | sees | answers | withdraws | waits, claims | drafts, holds the clock, purges |
 //! |---|---|---|---|---|---|---|
-//! | a person | – | everything | what is for them | what is for them | – | what is for them; purges everything |
+//! | a person | – | all | those for them | those for them | – | those for them; purges all |
 //! | an agent | its own | its own | – | its own | its own | – |
-//! | a policy | – | everything | plain questions for everybody | – | – | – |
+//! | a policy | – | all | plain questions for everybody | – | – | – |
 //! | an agent with a credential | its credential's | its credential's | – (settles) | its credential's | its credential's | – |
-//! | an observer | – | everything | – | – | – | – |
+//! | an observer | – | all | – | – | – | – |
 //!
-//! A question is for everybody unless it names its audience ([`Request::audience`]).
+//! A question is for everybody unless it has an audience ([`Request::audience`]).
 //!
 //! An agent with a verified credential *settles* its own questions: it reports an answer from its own terminal or its
-//! client's dialog. [`Ending::Settled`](super::Ending::Settled) records that, never as a person's answer. For a
-//! question with an audience it may only report an answer of one of these people.
+//! client's dialog. [`Ending::Settled`](super::Ending::Settled) records the report, never as a person's answer. If a
+//! question has an audience, the agent may only report an answer of one of these people.
 //!
-//! In a local file these rights bind only honest programs. Behind a server they are enforced.
+//! The rights in a local file bind only honest programs. A server enforces them.
 
 use super::{End, StoreError};
 use crate::outcome::{Outcome, Status};
 use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
 
-/// A person, agent, rule or observer, with the id of the credential that authenticated it.
+/// A person, agent, policy or observer, with the id of the credential that authenticated it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     kind: Kind,
@@ -48,16 +48,16 @@ pub enum Operation<'a> {
     End(&'a Request, &'a End),
     /// Waits for this question, takes its answer, or uses its permission.
     Use(&'a Request),
-    /// Saves a draft at this question, or stops its clock.
+    /// Saves a draft for this question, or removes its deadline.
     Consider(&'a Request),
-    /// Follows all events.
+    /// Reads all events.
     Follow,
     /// Removes questions that ended long ago.
     Purge,
 }
 
 impl Principal {
-    /// A person at this surface. At a surface without a person, a policy acts.
+    /// Creates a person at this surface, or a policy if the surface asks no person.
     pub fn person(name: impl Into<String>, via: Via) -> Principal {
         let kind = match via.is_a_person() {
             true => Kind::Person { name: name.into(), via, device: None },
@@ -66,18 +66,19 @@ impl Principal {
         Principal { kind, credential_id: None }
     }
 
-    /// An agent from this origin, with its verified credential, if it has one.
+    /// Creates an agent from this origin, with its verified credential if it has one.
     pub fn agent(origin: &Origin) -> Principal {
         let kind = Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() };
         Principal { kind, credential_id: None }
     }
 
-    /// A process started by an agent. It may read everything and decide on no question, also at a terminal.
+    /// Creates the principal of a process that an agent started. It may read all questions and decide none, even at a
+    /// terminal.
     pub fn observer() -> Principal {
         Principal { kind: Kind::Observer, credential_id: None }
     }
 
-    /// The same person at this device.
+    /// Sets the device of a person.
     pub fn on_device(self, device: impl Into<String>) -> Principal {
         let kind = match self.kind {
             Kind::Person { name, via, .. } => Kind::Person { name, via, device: Some(device.into()) },
@@ -86,18 +87,18 @@ impl Principal {
         Principal { kind, ..self }
     }
 
-    /// The same principal with the credential of this id. Every store checks the credential in the transaction of each
-    /// call. So a request authenticated before a revocation has no effect after it.
+    /// Sets the id of the credential. Every store checks the credential in the transaction of each call. So a request
+    /// that was authenticated before a revocation has no effect after it.
     pub fn with_credential_id(self, id: impl Into<String>) -> Principal {
         Principal { credential_id: Some(id.into()), ..self }
     }
 
-    /// The id of the authenticating credential.
+    /// The id of the authenticating credential, if there is one.
     pub fn credential_id(&self) -> Option<&str> {
         self.credential_id.as_deref()
     }
 
-    /// The name, if there is one.
+    /// The name of the principal, if it has one.
     pub fn name(&self) -> Option<&str> {
         match &self.kind {
             Kind::Person { name, .. } => Some(name),
@@ -106,7 +107,7 @@ impl Principal {
         }
     }
 
-    /// The surface of a person; an agent has none.
+    /// The surface of a person or the source of a policy; `None` for other principals.
     pub fn via(&self) -> Option<Via> {
         match &self.kind {
             Kind::Person { via, .. } | Kind::Policy { via } => Some(*via),
@@ -114,7 +115,7 @@ impl Principal {
         }
     }
 
-    /// The device, if known.
+    /// The device of a person, if known.
     pub fn device(&self) -> Option<&str> {
         match &self.kind {
             Kind::Person { device, .. } => device.as_deref(),
@@ -122,7 +123,7 @@ impl Principal {
         }
     }
 
-    /// The credential of an agent, which may settle its own questions.
+    /// The credential of an agent, which may settle its own questions; `None` for other principals.
     pub fn settles_as(&self) -> Option<&str> {
         match &self.kind {
             Kind::Agent { credential, .. } => credential.as_deref(),
@@ -130,12 +131,12 @@ impl Principal {
         }
     }
 
-    /// Whether a person acts.
+    /// Whether the principal is a person.
     pub fn is_a_person(&self) -> bool {
         matches!(self.kind, Kind::Person { .. })
     }
 
-    /// The questions that the principal may see. Lists contain only these.
+    /// The questions that the principal may see. Lists contain only these questions.
     pub fn scope(&self) -> Scope<'_> {
         match &self.kind {
             Kind::Person { name, .. } => Scope::Person(name),
@@ -145,10 +146,10 @@ impl Principal {
         }
     }
 
-    /// Refuses operations beyond the principal's rights. Every store calls it with the stored question.
+    /// Refuses an operation beyond the principal's rights. Every store calls this with the stored question.
     ///
     /// # Errors
-    /// [`StoreError::Forbidden`], with the reason.
+    /// Returns [`StoreError::Forbidden`] with the reason.
     pub fn check(&self, act: Operation<'_>) -> Result<(), StoreError> {
         let forbidden = |why: &str| Err(StoreError::Forbidden(why.to_owned()));
         let if_theirs = |request: &Request, why: &str| if self.sees(request) { Ok(()) } else { forbidden(why) };
@@ -200,7 +201,7 @@ impl Principal {
         }
     }
 
-    /// Whether this person may answer a question.
+    /// Whether the principal is a person who may answer the question.
     pub fn is_asked(&self, request: &Request) -> bool {
         matches!(&self.kind, Kind::Person { name, .. } if request.is_for(name))
     }
@@ -214,7 +215,7 @@ impl Principal {
         }
     }
 
-    /// An outcome with this principal's provenance, as the store records it.
+    /// Returns an outcome with this principal's provenance, as the store records it.
     pub(super) fn stamp(&self, outcome: Outcome, at_ms: u64) -> Resolution {
         let resolution = match &self.kind {
             Kind::Person { name, via, device } => {
@@ -222,7 +223,7 @@ impl Principal {
                 Resolution { by, device, ..Resolution::new(outcome, *via) }
             }
             Kind::Policy { via } => Resolution::new(outcome, *via),
-            // Refused earlier: the answer would have no author.
+            // The check of rights has refused this case already, because the answer would have no author.
             Kind::Agent { .. } | Kind::Observer => Resolution::unavailable("an agent cannot answer"),
         };
         resolution.with_time(at_ms)
@@ -234,11 +235,12 @@ impl Principal {
 pub enum Scope<'a> {
     /// All questions.
     Everything,
-    /// All questions, for this person. [`Filter::parts`](super::Filter::parts) separates theirs from others'.
+    /// All questions, as this person sees them. [`Filter::parts`](super::Filter::parts) separates the person's
+    /// questions from those for others.
     Person(&'a str),
-    /// Questions of this agent without a credential.
+    /// The questions that the agent of this name asked without a credential.
     Of(Option<&'a str>),
-    /// Questions asked with the credential of this name.
+    /// The questions that were asked with the credential of this name.
     OfCredential(&'a str),
 }
 
@@ -254,7 +256,7 @@ mod tests {
         Request::new(RequestKey::new("session", "call"), set).with_origin(Origin::default().with_agent("tester"))
     }
 
-    /// The letters of the operations that a principal may do with a question.
+    /// Returns the letters of the operations that a principal may do with a question.
     fn allowed(principal: &Principal, request: &Request) -> String {
         let answer = End::from(Outcome::cancelled());
         let reported = Some(Reported { by: Some("ada".into()), via: None });

@@ -1,4 +1,4 @@
-//! A question as it is kept.
+//! Stored questions, their ids and their askers.
 
 use super::{Cursor, Ending, State, StoreError, UnsentWords};
 use crate::request::{Request, RequestKey};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub(super) const UNREADABLE: &str = "cannot read a stored question";
 
-/// Names a question in its store: whole, never abbreviated.
+/// The id of a question in its store, never abbreviated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionId(String);
@@ -21,13 +21,13 @@ impl QuestionId {
     /// The minimum length of an id.
     const MIN: usize = 12;
 
-    /// An id as it is written, in any case; `None` for a text that is none, an abbreviation for instance.
+    /// Parses an id in any case; `None` if the text is not a whole id.
     pub fn parse(text: &str) -> Option<QuestionId> {
         let is_id = (Self::MIN..=Self::MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_id.then(|| QuestionId(text.to_ascii_lowercase()))
     }
 
-    /// As it is written.
+    /// The text of the id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,12 +46,12 @@ impl fmt::Display for QuestionId {
     }
 }
 
-/// The name of a question: its id in the store, or the key of its asker.
+/// A reference to a question: its id in the store, or the key from its asker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionRef {
-    /// The one with this id.
+    /// The id of the question in the store.
     Id(QuestionId),
-    /// The one that was put with this key.
+    /// The key with which the question was put.
     Key(RequestKey),
 }
 
@@ -76,55 +76,55 @@ impl fmt::Display for QuestionRef {
     }
 }
 
-/// Names one attempt to end a question, or to use a permission. The same principal that repeats it with the same answer, after
-/// a reply was lost, gets the same result. No two attempts have the same name, so make it random.
+/// The name of one attempt to end a question or to use a permission. After a lost reply, the same principal repeats the
+/// attempt with the same answer and gets the same result. Two attempts never share a name, so a name must be random.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt(String);
 
 impl Attempt {
-    /// The attempt of this name.
+    /// Creates the attempt with this name.
     pub fn new(name: impl Into<String>) -> Attempt {
         Attempt(name.into())
     }
 
-    /// Its name.
+    /// The name of the attempt.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A question as it is kept. Times are the store's, in milliseconds since 1970.
+/// A question as a store keeps it. Times are the store's, in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredQuestion {
-    /// Names it.
+    /// The id of the question.
     pub id: QuestionId,
-    /// The request.
+    /// The request that asks the question.
     pub request: Arc<Request>,
-    /// The time of asking.
+    /// The time when the question was asked.
     pub asked_ms: u64,
-    /// The deadline; `None` without one.
+    /// The time of the deadline; `None` without one.
     pub expires_ms: Option<u64>,
-    /// The ending; `None` while it is pending.
+    /// The ending; `None` while the question is pending.
     pub ending: Option<Ending>,
-    /// When the asker was first told that there is an answer.
+    /// The time when the asker was first told of the answer; `None` before.
     pub sent_ms: Option<u64>,
-    /// When the asker got the answer.
+    /// The time when the asker received the answer; `None` before.
     pub delivered_ms: Option<u64>,
-    /// The presence of the asker, who may still wait for the answer.
+    /// The presence of the asker.
     pub asker: AskerPresence,
-    /// The time of this reading.
+    /// The time when the question was read.
     pub read_ms: u64,
-    /// Its place in a list.
+    /// The position of the question in a list.
     pub cursor: Cursor,
-    /// The text that the reader has typed and not sent. Only lists have it.
+    /// The text that the reader has typed and not sent. Only lists contain it.
     pub unsent: Vec<UnsentWords>,
 }
 
 impl StoredQuestion {
-    /// A question that was just put.
+    /// Creates a question that was just asked.
     pub fn new(id: QuestionId, request: Arc<Request>, asked_ms: u64, cursor: Cursor) -> StoredQuestion {
-        // Databases count no further.
+        // Databases store signed 64-bit numbers.
         let latest = i64::MAX.unsigned_abs();
         let expires = |deadline| asked_ms.saturating_add(milliseconds(deadline)).min(latest);
         let expires_ms = request.deadline().map(expires);
@@ -143,31 +143,32 @@ impl StoredQuestion {
         }
     }
 
-    /// The state.
+    /// The state of the question.
     pub fn state(&self) -> State {
         self.ending.as_ref().map_or(State::Pending, Ending::state)
     }
 
-    /// The time in which it may still be answered; `None` without a deadline.
+    /// The time left for an answer; `None` without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
         self.expires_ms.map(|at| Duration::from_millis(at.saturating_sub(self.read_ms)))
     }
 
-    /// The time since it was asked.
+    /// The time since the question was asked.
     pub fn age(&self) -> Duration {
         Duration::from_millis(self.read_ms.saturating_sub(self.asked_ms))
     }
 }
 
-/// Requests by the ids of their questions, for a database. A request never changes, and it is the larger part of a row.
+/// A cache of requests by the ids of their questions, for a database. A request never changes, and it is the larger
+/// part of a row.
 #[derive(Debug, Default)]
 pub struct Requests(HashMap<QuestionId, Arc<Request>>);
 
 impl Requests {
-    /// The most requests that are kept.
+    /// The maximum number of cached requests.
     const MOST: usize = 4096;
 
-    /// Adds a request.
+    /// Adds a request. A full cache is cleared first.
     pub fn keep(&mut self, id: QuestionId, request: Arc<Request>) {
         if self.0.len() >= Self::MOST {
             self.0.clear();
@@ -175,15 +176,15 @@ impl Requests {
         self.0.insert(id, request);
     }
 
-    /// The request of a question that was read before.
+    /// Returns the request of a question; `None` if it is not cached.
     pub fn known(&self, id: &QuestionId) -> Option<&Arc<Request>> {
         self.0.get(id)
     }
 
-    /// The request of a question, read from JSON at the first time.
+    /// Returns the request of a question. The first time, the request is parsed from JSON.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if it is not readable.
+    /// Returns [`StoreError::Damaged`] if the JSON is not a request.
     pub fn read(&mut self, id: &QuestionId, json: &str) -> Result<Arc<Request>, StoreError> {
         if let Some(request) = self.known(id) {
             return Ok(request.clone());
@@ -199,30 +200,30 @@ pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The presence of the asker. The question exists in any case.
+/// The presence of an asker. A question stays stored without its asker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskerPresence {
     /// A process waits for the answer.
     Waits,
-    /// It stopped waiting then, in milliseconds since 1970.
+    /// The asker stopped waiting at this time, in milliseconds since 1970.
     Left(u64),
-    /// It died; this is when that was noticed, in milliseconds since 1970.
+    /// The asker died. Its death was noticed at this time, in milliseconds since 1970.
     Died(u64),
 }
 
-/// What became of the wish to use a permission.
+/// The result of claiming a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "claim", rename_all = "snake_case")]
 pub enum Claim {
-    /// It is this attempt's, and no other's.
+    /// The permission belongs to this attempt, and to no other.
     Won,
-    /// It has been used.
+    /// The permission has been used already.
     Used {
-        /// The time, in milliseconds since 1970.
+        /// The time of the use, in milliseconds since 1970.
         at_ms: u64,
     },
-    /// It was given too long ago.
+    /// The permission was given too long ago.
     Lapsed,
 }
 

@@ -1,4 +1,4 @@
-//! The JSON of a stored question: what scripts, the log and the API print, and what a client of the API reads.
+//! The JSON of a stored question, for scripts, the log, the API and its clients.
 
 use super::{AskerPresence, Cursor, Ending, QuestionId, State, StoredQuestion, UnsentWords};
 use crate::reply;
@@ -12,55 +12,55 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionJson {
-    /// The id.
+    /// The id of the question.
     pub id: QuestionId,
-    /// The state.
+    /// The state of the question.
     pub state: State,
-    /// The purpose.
+    /// The purpose of the question.
     pub purpose: Purpose,
-    /// The time when it was asked.
+    /// The time when the question was asked.
     pub asked_ms: u64,
-    /// The asker.
+    /// The asker of the question.
     pub origin: Origin,
-    /// The questions, as they were sent.
+    /// The questions as the model sent them.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<schema::Question>"))]
     pub questions: Value,
     /// The presence of the asker.
     pub asker: AskerJson,
-    /// The text or the call that the questions are about.
+    /// The text or the call that the questions are about, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
-    /// The model's own words from just before it asked.
+    /// The model's own words from just before it asked, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The time when it gives up.
+    /// The time of the deadline; missing without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
-    /// Whether the asker works on and fetches the answer later.
+    /// Whether the asker continues its work and fetches the answer later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
-    /// The time when the asker was first told that there is an answer.
+    /// The time when the asker was first told of the answer. Missing before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ms: Option<u64>,
-    /// The time when the asker got the answer.
+    /// The time when the asker received the answer. Missing before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_ms: Option<u64>,
-    /// The time when it ended.
+    /// The time when the question ended. Missing while the question is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<u64>,
-    /// The names of those whom it is for. Missing if it is for everybody.
+    /// The names of the audience. Missing if the question is for everybody.
     #[serde(default, rename = "for", skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<String>,
-    /// The name of the principal that withdrew it.
+    /// The name of the principal that withdrew the question. Missing if the question was not withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withdrawn_by: Option<String>,
-    /// The outcome that its own asker reported.
+    /// The outcome that the question's own asker reported. Missing without such a report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<SettledJson>,
-    /// In lists: what the person who reads has typed and not sent, at most 500 characters.
+    /// The text that the reader has typed and not sent, at most 500 characters. Only lists contain it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsent: Vec<UnsentWords>,
-    /// The outcome, with who answered, where and when.
+    /// The outcome with its author, surface and time. Missing if the question has not been resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Resolution>"))]
     pub resolution: Option<Value>,
@@ -72,10 +72,10 @@ pub struct QuestionJson {
 pub struct AskerJson {
     /// Whether a process waits for the answer.
     pub waits: bool,
-    /// The time when it stopped waiting.
+    /// The time when the asker stopped waiting. Missing while it waits, and if it died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_ms: Option<u64>,
-    /// The time when its death was noticed.
+    /// The time when the asker's death was noticed. Missing if it did not die.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone_ms: Option<u64>,
 }
@@ -86,7 +86,7 @@ pub struct AskerJson {
 pub struct SettledJson {
     /// The name of the asker's credential.
     pub by: String,
-    /// The outcome.
+    /// The reported outcome.
     #[cfg_attr(feature = "schema", schemars(with = "schema::Resolution"))]
     pub reported: Value,
 }
@@ -128,10 +128,10 @@ impl From<&StoredQuestion> for QuestionJson {
 }
 
 impl QuestionJson {
-    /// Rebuilds the question with its request, its place in a list and the time when it was read.
+    /// Rebuilds the stored question from its request, its position in a list and the time when it was read.
     ///
     /// # Errors
-    /// Everything in the ending that does not fit the request.
+    /// Returns every part of the ending that does not fit the request.
     pub fn stored(self, request: Request, cursor: Cursor, read_ms: u64) -> Result<StoredQuestion, Violations> {
         let resolution = |value| reply::resolution(request.set(), value);
         let ending = match (self.state, self.settled, self.resolution) {
@@ -175,7 +175,7 @@ impl From<AskerJson> for AskerPresence {
     }
 }
 
-/// The shapes of JSON that its own module writes and reads.
+/// The schemas of fields that are untyped JSON in `QuestionJson`.
 #[cfg(feature = "schema")]
 mod schema {
     use crate::outcome::{Answer, Status};
@@ -202,21 +202,21 @@ mod schema {
         preview: Option<String>,
     }
 
-    /// An outcome and its provenance.
+    /// An outcome with its provenance.
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only its schema is used")]
     pub(super) struct Resolution {
         #[serde(flatten)]
         status: Status,
         answers: Vec<Answer>,
-        /// The surface. Null if no person was asked.
+        /// The surface or other source of the outcome. Null if no source answered.
         via: Option<Via>,
         by: Option<String>,
         device: Option<String>,
         at_ms: Option<u64>,
-        /// The credential of the asker that reported the outcome.
+        /// The credential of the asker that reported the outcome, if one did.
         reported_by: Option<String>,
-        /// The provenance that the sender stated.
+        /// The provenance that the sender stated, if any.
         reported: Option<Reported>,
     }
 }

@@ -1,14 +1,14 @@
 //! The rules of people, tokens and devices, as one pure function.
 //!
-//! A backend keeps each [`Entry`] as JSON. It loads a [`Register`], calls [`admit`], and writes the [`RegisterWrite`]s in one
-//! transaction.
+//! A backend stores each [`Entry`] as JSON. In one transaction it loads a [`Register`], calls [`admit`], and writes the
+//! [`RegisterWrite`]s.
 
 use super::{
     Credential, CredentialScope, FailedCredentials, NewCredential, Pairing, PairingKind, Person, Removed, StoreError,
 };
 use serde::{Deserialize, Serialize};
 
-/// A person, a credential or a pairing, or the count of what was not accepted.
+/// An entry of the register: a person, a credential, a pairing, or the rejected credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "they are named as what they hold")]
@@ -20,7 +20,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// The kind and the id, which no two entries share.
+    /// The kind and the id of the entry. No other entry has the same two.
     pub fn key(&self) -> (&'static str, &str) {
         match self {
             Entry::Person(person) => ("person", &person.name),
@@ -30,37 +30,37 @@ impl Entry {
         }
     }
 
-    /// The kind of a credential.
+    /// The kind of the entry of a credential.
     pub const CREDENTIAL: &str = "credential";
     const FAILED: &str = "failed";
 
-    /// The entry as JSON.
+    /// Returns the entry as JSON.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] if it has no JSON.
+    /// Returns [`StoreError::Unavailable`] if the entry cannot be written as JSON.
     pub fn to_json(&self) -> Result<String, StoreError> {
         serde_json::to_string(self).map_err(|error| StoreError::unavailable("cannot write a person or a device", error))
     }
 }
 
-/// The people, credentials and pairings of a store. All are valid: what was revoked or is over is left out.
+/// The people, credentials and pairings of a store. Revoked credentials are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Register {
-    /// The people, by their names.
+    /// The people, sorted by name.
     pub people: Vec<Person>,
-    /// The credentials, the earliest first.
+    /// The credentials, earliest first.
     pub credentials: Vec<Credential>,
-    /// The pairings.
+    /// The pairings, some of which may be over.
     pub pairings: Vec<Pairing>,
-    /// The credentials that were not accepted.
+    /// The rejected credentials, if any.
     pub failed: Option<FailedCredentials>,
-    /// The number of credentials that an earlier try of this call has revoked.
+    /// The number of credentials that an earlier try of the same command has revoked.
     pub revoked_before: u64,
-    /// The number of pending questions for the removed person alone.
+    /// The number of pending questions addressed to the removed person alone.
     pub waiting: u64,
 }
 
-/// A call about people, tokens and devices.
+/// A command about people, tokens and devices.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "they are the methods of `Credentials`")]
 pub enum RegisterCommand {
@@ -82,10 +82,10 @@ pub enum RegisterCommand {
 }
 
 impl Register {
-    /// Reads the entries of a store, the earliest first.
+    /// Reads the entries of a store, which come earliest first.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if an entry is not readable.
+    /// Returns [`StoreError::Damaged`] if an entry is not readable.
     pub fn read(entries: &[String]) -> Result<Register, StoreError> {
         let mut register = Register::default();
         for entry in entries {
@@ -102,7 +102,7 @@ impl Register {
 }
 
 impl RegisterCommand {
-    /// Whether the call only reads.
+    /// Whether the command only reads.
     pub fn is_reading(&self) -> bool {
         use RegisterCommand::{Credential, Credentials, FailedCredentials, Pairing, People};
         matches!(self, People | Credential { .. } | Credentials | Pairing { .. } | FailedCredentials)
@@ -114,7 +114,7 @@ impl RegisterCommand {
         !matches!(self, Seen { .. } | Offer { .. } | PairingFailed { .. } | Failed { .. })
     }
 
-    /// The key of the only entry that the call needs. `None` if it needs more.
+    /// The key of the only entry that the command needs; `None` if the command needs more.
     pub fn entry(&self) -> Option<(&'static str, &str)> {
         match self {
             RegisterCommand::Credential { id } | RegisterCommand::Seen { id, .. } => Some((Entry::CREDENTIAL, id)),
@@ -123,7 +123,7 @@ impl RegisterCommand {
         }
     }
 
-    /// The person whose questions are counted.
+    /// The person to be removed, whose pending questions are counted; `None` for other commands.
     pub fn removed(&self) -> Option<&str> {
         if let RegisterCommand::RemovePerson { name } = self { Some(name) } else { None }
     }
@@ -132,15 +132,15 @@ impl RegisterCommand {
 /// A change of the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterWrite {
-    /// Insert an entry, or overwrite the entry of its key.
+    /// Insert an entry, or overwrite the entry with its key.
     Set(Entry),
-    /// Delete the entry of this key.
+    /// Delete the entry with the key of this one.
     Delete(Entry),
-    /// Revoke the credential of this id.
+    /// Revoke the credential with this id.
     Revoke(String),
 }
 
-/// The reply to a call.
+/// The reply to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they are the results of `Credentials`")]
 pub enum RegisterReply {
@@ -156,15 +156,15 @@ pub enum RegisterReply {
     Failed(Option<FailedCredentials>),
 }
 
-/// The shortest time between two notes of the use of a credential, in milliseconds.
+/// The minimum time between two records of the use of a credential, in milliseconds.
 const SEEN_MS: u64 = 60_000;
 
 type Admitted = (Vec<RegisterWrite>, RegisterReply);
 
-/// Decides a call.
+/// Decides a command. Returns its changes and its reply.
 ///
 /// # Errors
-/// The reason why it changes no state.
+/// Returns the reason why the command changes no state.
 pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Result<Admitted, StoreError> {
     use RegisterCommand as Command;
     use RegisterReply as Reply;
@@ -253,12 +253,12 @@ impl Register {
         if self.is_person(name) { Ok(()) } else { Err(unknown()) }
     }
 
-    /// The credential that an earlier try of this call has made.
+    /// Returns the credential that an earlier try of the same command created, if any.
     fn same(&self, new: &NewCredential) -> Option<&Credential> {
         self.credential(&new.id).filter(|known| known.made.digest == new.digest)
     }
 
-    /// Adds a person, unless a valid token acts under this name or their name looks like another one.
+    /// Adds a person, unless a valid token acts under this name or the name looks like another one.
     fn add_person(&self, name: &str, now_ms: u64) -> Result<Admitted, StoreError> {
         let own = self.credentials.iter().map(|known| &known.made).filter(|made| made.person.is_none());
         if own.clone().any(|made| made.name == name) {
@@ -290,7 +290,7 @@ impl Register {
         (writes, RegisterReply::Removed((known.is_some() || revoked > 0).then_some(removed)))
     }
 
-    /// Adds a credential. A token takes the place of the others of its name.
+    /// Adds a credential. A token replaces the other tokens of its name.
     fn add_credential(&self, new: &NewCredential, now_ms: u64) -> Result<Admitted, StoreError> {
         if let Some(known) = self.same(new) {
             return Ok((vec![], RegisterReply::Added(known.clone(), self.revoked_before)));
@@ -304,7 +304,7 @@ impl Register {
         Ok((writes, RegisterReply::Added(made, count)))
     }
 
-    /// A new credential, unless one would act as another with it.
+    /// Creates a credential, unless it would act under another's name.
     fn made(&self, new: &NewCredential, now_ms: u64) -> Result<Credential, StoreError> {
         let is_other = |known: &&Credential| known.made.name == new.name && known.made.scope != new.scope;
         if let Some(other) = self.credentials.iter().find(is_other) {
@@ -324,7 +324,7 @@ impl Register {
         Ok(Credential { made: new.clone(), made_ms: now_ms, seen_ms: None })
     }
 
-    /// Offers a pairing, unless too many codes are in use. Removes those that are over.
+    /// Offers a pairing, unless too many codes are in use. Expired pairings are removed.
     fn offer(&self, pairing: &Pairing, now_ms: u64) -> Result<Admitted, StoreError> {
         let (over, lasting): (Vec<_>, Vec<_>) = self.pairings.iter().partition(|other| other.expires_ms <= now_ms);
         let others = lasting.into_iter().filter(|other| other.id != pairing.id);

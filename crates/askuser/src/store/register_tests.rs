@@ -18,7 +18,8 @@ fn credential(made: NewCredential) -> Credential {
     Credential { made, made_ms: NOW, seen_ms: None }
 }
 
-/// Ada with a token, the token `ci` that asks, and the token `ops` that answers under its own name.
+/// Returns a register with three tokens: ada's, the asking token `ci`, and the token `ops` that answers under its own
+/// name.
 fn register() -> Register {
     Register {
         people: vec![Person { name: "ada".into(), added_ms: 1 }],
@@ -49,7 +50,7 @@ fn decide(register: &Register, command: RegisterCommand) -> Admitted {
     admit(register, NOW, &command).unwrap()
 }
 
-/// The reason for which a call is refused.
+/// Returns the reason why a command is refused.
 fn refused(register: &Register, command: RegisterCommand) -> String {
     match admit(register, NOW, &command) {
         Err(StoreError::Forbidden(why)) => why,

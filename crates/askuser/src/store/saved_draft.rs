@@ -1,7 +1,8 @@
-//! Drafts as a store keeps them, and the rule that decides a save.
+//! Stored drafts, and the rule that decides a save.
 //!
-//! Each writer (one opening of a question at one surface) has one draft. A save replaces the drafts that its writer has seen, by
-//! their versions. A draft that the writer has not seen stays beside it, until the person has chosen between them.
+//! Each writer (one opening of a question at one surface) has one draft. A save replaces the drafts that its writer has
+//! seen, identified by their versions. A draft that the writer has not seen stays until the person has chosen between
+//! the two.
 
 use super::{MAX_DRAFT, Principal, StoreError};
 use crate::draft::Draft;
@@ -10,21 +11,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// The most drafts that a store keeps of one person at one question.
+/// The maximum number of drafts of one person at one question.
 pub const MAX_DRAFTS: usize = 16;
 
-/// The name of one save: its writer, and the number of that writer's save.
+/// The version of a draft: its writer, and the number of that writer's save.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DraftVersion {
-    /// One opening of the question at one surface.
+    /// The id of the writer, which is one opening of the question at one surface.
     pub writer: String,
-    /// A later save of the same writer has a higher number.
+    /// The number of the save. A later save of the same writer has a higher number.
     pub edit: u32,
 }
 
 impl DraftVersion {
-    /// The version of a new writer, whose name is unique.
+    /// Creates the version of a new writer with a unique id.
     pub fn of_new_writer() -> DraftVersion {
         let random = [0; 2].map(|_: u8| format!("{:016x}", RandomState::new().hash_one(0)));
         DraftVersion { writer: random.concat(), edit: 0 }
@@ -34,12 +35,12 @@ impl DraftVersion {
 /// A draft to be saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DraftSave {
-    /// The text. An empty draft removes what it replaces.
+    /// The text. An empty draft removes the drafts that it replaces.
     #[serde(flatten)]
     pub draft: Draft,
-    /// The name of this save. It replaces the earlier saves of its writer.
+    /// The version of this save. It replaces the earlier saves of its writer.
     pub version: DraftVersion,
-    /// The drafts of other writers that this one replaces, because its writer has seen them.
+    /// The versions of other writers' drafts that this save replaces, because its writer has seen them.
     pub replaces: Vec<DraftVersion>,
 }
 
@@ -49,50 +50,51 @@ impl From<Draft> for DraftSave {
     }
 }
 
-/// A draft that is stored.
+/// A stored draft.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SavedDraft {
-    /// The text.
+    /// The unsent answers and texts.
     #[serde(flatten)]
     pub draft: Draft,
-    /// The save that wrote it.
+    /// The version of the save that wrote the draft.
     pub version: DraftVersion,
-    /// The device or surface where it was typed, as in "typed on the terminal". Empty if unknown.
+    /// The device or surface where the text was typed, as in "typed on the terminal". Empty if unknown.
     pub place: String,
     /// The time of the save, in milliseconds since 1970.
     pub saved_ms: u64,
 }
 
 impl SavedDraft {
-    /// The draft and the beginning of its words, as JSON for a store and its lists.
+    /// Returns the draft as JSON for a store, and the beginning of its words as JSON for the store's lists.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] if it has no JSON.
+    /// Returns [`StoreError::Unavailable`] if the draft cannot be written as JSON.
     pub fn to_json(&self) -> Result<(String, String), StoreError> {
         let unsent = UnsentWords::bounded(vec![self.into()]);
         let both = serde_json::to_string(self).and_then(|draft| Ok((draft, serde_json::to_string(&unsent)?)));
         both.map_err(|error| StoreError::unavailable("cannot write the draft", error))
     }
 
-    /// Reads the drafts of one person. A draft that this program cannot read stays in its store.
+    /// Reads the drafts of one person, newest first. A draft that this program cannot read is skipped, but stays in its
+    /// store.
     pub fn read(drafts: &[String]) -> Vec<SavedDraft> {
         SavedDraft::newest_first(drafts.iter().filter_map(|draft| serde_json::from_str(draft).ok()).collect())
     }
 
-    /// Drafts in the order in which a store returns them.
+    /// Sorts drafts into the order in which a store returns them.
     pub fn newest_first(mut drafts: Vec<SavedDraft>) -> Vec<SavedDraft> {
         drafts.sort_by(|a, b| b.saved_ms.cmp(&a.saved_ms).then_with(|| a.version.writer.cmp(&b.version.writer)));
         drafts
     }
 }
 
-/// The changes that a save makes.
+/// The changes of stored drafts by one save.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftStep {
-    /// Stored drafts to remove.
+    /// The versions of the stored drafts to remove.
     pub removed: Vec<DraftVersion>,
-    /// The draft to write, over an earlier one of the same writer.
+    /// The draft to write, if any. It overwrites an earlier draft of the same writer.
     pub written: Option<SavedDraft>,
 }
 
@@ -100,25 +102,25 @@ pub struct DraftStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnsentWords {
-    /// The words, a text for each thing typed.
+    /// The words, as one text for each question and field.
     pub words: Vec<String>,
-    /// The device or surface where it was typed. Empty if unknown.
+    /// The device or surface where the words were typed. Empty if unknown.
     pub place: String,
     /// The time of the save, in milliseconds since 1970.
     pub saved_ms: u64,
 }
 
-/// The most characters of unsent words that a list returns for a question.
+/// The maximum number of characters of unsent words that a list returns for a question.
 pub const MAX_UNSENT_CHARS: usize = 500;
 
 impl UnsentWords {
-    /// Reads the words that a store keeps beside each draft of one person.
+    /// Reads the words that a store keeps with each draft of one person.
     pub fn read(unsent: &[String]) -> Vec<UnsentWords> {
         let drafts = unsent.iter().filter_map(|unsent| serde_json::from_str::<Vec<UnsentWords>>(unsent).ok());
         UnsentWords::bounded(drafts.flatten().collect())
     }
 
-    /// The words of one person's drafts at a question, newest first, cut to [`MAX_UNSENT_CHARS`].
+    /// Sorts the words of one person's drafts at a question, newest first, and cuts them to [`MAX_UNSENT_CHARS`].
     pub fn bounded(mut drafts: Vec<UnsentWords>) -> Vec<UnsentWords> {
         drafts.sort_by_key(|draft| std::cmp::Reverse(draft.saved_ms));
         let mut left = MAX_UNSENT_CHARS;
@@ -140,11 +142,11 @@ impl From<&SavedDraft> for UnsentWords {
 }
 
 impl DraftSave {
-    /// Decides this save. `found` is what the store keeps of this person at this question. Returns the changes, and the drafts of
-    /// other writers that stay, newest first.
+    /// Decides this save. `found` contains the stored drafts of this person at this question. Returns the changes, and
+    /// the drafts of other writers that stay, newest first.
     ///
     /// # Errors
-    /// [`StoreError::Forbidden`] for a draft that is too long, or one too many.
+    /// Returns [`StoreError::Forbidden`] if the draft is too long, or if there are too many drafts.
     pub(super) fn step(
         &self,
         found: &[SavedDraft],
@@ -158,7 +160,7 @@ impl DraftSave {
         }
         let DraftVersion { writer, edit } = &self.version;
         let (own, others): (Vec<_>, Vec<_>) = found.iter().partition(|stored| stored.version.writer == *writer);
-        // A later save of this writer arrived first.
+        // A later save of this writer has arrived before this one.
         let is_overtaken = own.iter().any(|stored| stored.version.edit > *edit);
         let is_replaced = |stored: &&SavedDraft| {
             !is_overtaken && (self.replaces.contains(&stored.version) || stored.draft == self.draft)
@@ -183,7 +185,7 @@ impl DraftSave {
 }
 
 impl Principal {
-    /// The device of a person, or their kind of surface.
+    /// Returns the device of a person, or else the kind of surface.
     fn place(&self) -> String {
         match (self.device(), self.via()) {
             (Some(device), _) => device.to_owned(),

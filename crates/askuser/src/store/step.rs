@@ -1,7 +1,7 @@
 //! The rules of a store, as one pure function.
 //!
-//! A backend looks up what a command is about ([`Found`]) and calls [`step`]. It then writes the [`Step`] in the same transaction,
-//! or by compare and set on [`Record::revision`]. No backend decides anything itself.
+//! A backend reads the rows for a command ([`Found`]) and calls [`step`]. It then writes the [`Step`] in the same
+//! transaction, or by compare and set on [`Record::revision`]. Only [`step`] makes decisions.
 
 use super::series::lasts;
 use super::{
@@ -14,44 +14,45 @@ use std::sync::Arc;
 /// A question with all of its stored state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The question for callers.
+    /// The question as callers see it.
     pub question: StoredQuestion,
-    /// The attempt that ended it.
+    /// The attempt that ended the question, if it has ended.
     pub attempt: Option<Attempt>,
-    /// The attempt that used its permission.
+    /// The attempt that used the permission, if any.
     pub claim: Option<Attempt>,
-    /// The conversation that asked it or took it over. `None` for a question without a series.
+    /// The conversation that asked the question or took it over. `None` for a question without a series.
     pub conversation: Option<String>,
-    /// The number of changes since it was put. Drafts and waiters do not count.
+    /// The number of changes since the question was put. Changes of drafts and waiting processes do not count.
     pub revision: u64,
 }
 
 /// A question of a series that a request may attach to.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The question.
+    /// The record of the question.
     pub record: Record,
-    /// Whether a living process waits for its answer.
+    /// Whether a living process waits for the answer.
     pub is_waited_for: bool,
 }
 
 /// The rows that a backend has read for a command.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// The record that [`Command::question`] names.
+    /// The record that [`Command::question`] names, if it exists.
     pub record: Option<Record>,
-    /// For a put in a series: its undelivered questions, the latest first.
+    /// The undelivered questions of the series, latest first. Only a put in a series needs them.
     pub candidates: Vec<Candidate>,
-    /// For a draft to save: the drafts of this person at this question.
+    /// The drafts of this person at this question. Only the saving of a draft needs them.
     pub drafts: Vec<SavedDraft>,
-    /// Whether the credential that authenticated the principal is valid. True without a credential.
+    /// Whether the credential that authenticated the principal is valid, or the principal has no credential.
     pub credential_is_live: bool,
 }
 
-/// Decides a command: the rights to write, attempts, deadlines, audience, lifetimes, series and versions of drafts.
+/// Decides a command. It applies the rules for rights, attempts, deadlines, audience, lifetimes, series and versions of
+/// drafts.
 ///
 /// # Errors
-/// The reason why the command changes no state.
+/// Returns the reason why the command changes no state.
 pub fn step(found: &Found, now_ms: u64, by: &Principal, command: &Command) -> Result<Step, StoreError> {
     if !found.credential_is_live {
         return Err(StoreError::revoked());
@@ -91,7 +92,7 @@ pub fn step(found: &Found, now_ms: u64, by: &Principal, command: &Command) -> Re
     Ok(Step { event: event(&step.write, found.record.as_ref()), ..step })
 }
 
-/// The event of a change: a question was put, or has ended.
+/// Returns the event of a change if a question was put or has ended, otherwise `None`.
 fn event(write: &Write, found: Option<&Record>) -> Option<NewEvent> {
     match write {
         Write::Insert(record) => Some(NewEvent { state: State::Pending, at_ms: record.question.asked_ms }),
@@ -117,7 +118,7 @@ fn put(
         let is_open = |candidate: &&Candidate| candidate.is_open(by, series, request, now_ms);
         found.candidates.iter().find(is_open).map(|candidate| &candidate.record)
     };
-    // A known key comes before the series.
+    // A known key takes precedence over the series.
     let Some(record) = found.record.as_ref().or_else(|| open(series?)) else {
         return Ok(Record::new(id, request, series, now_ms).inserted());
     };
@@ -138,10 +139,11 @@ fn put(
 }
 
 impl Candidate {
-    /// Whether a request attaches to this question: it has the same conversation, or no process waits.
+    /// Whether a request attaches to this question. Either they share the conversation, or no process waits for the
+    /// question.
     ///
-    /// A pending permission is never shared. An answered permission serves one later call of the same conversation, during its
-    /// lifetime.
+    /// Two processes never wait for the same permission. An answered permission serves one later call of the same
+    /// conversation, within its lifetime.
     fn is_open(&self, by: &Principal, series: &Series, request: &Request, now_ms: u64) -> bool {
         let Record { question, conversation, .. } = &self.record.at(now_ms);
         let is_own = conversation.as_ref() == Some(&series.conversation);
@@ -149,7 +151,7 @@ impl Candidate {
         let is_undelivered = question.delivered_ms.is_none();
         let is_in_its_way = match (question.state(), question.request.key().purpose) {
             (State::Pending, Purpose::Permission) => !self.is_waited_for,
-            // A report by the asker itself permits no later call.
+            // An outcome that the asker reported itself permits no later call.
             (State::TimedOut | State::Withdrawn, _) | (State::Settled, Purpose::Permission) => false,
             (_, Purpose::Permission) => {
                 is_own && is_undelivered && !self.is_waited_for && lasts(question.ending.as_ref(), now_ms)
@@ -161,14 +163,15 @@ impl Candidate {
 }
 
 impl Record {
-    /// A new question. The store assigns its cursor.
+    /// Creates the record of a new question. The store assigns its cursor.
     fn new(id: &QuestionId, request: &Arc<Request>, series: Option<&Series>, now_ms: u64) -> Record {
         let question = StoredQuestion::new(id.clone(), request.clone(), now_ms, Cursor::default());
         let conversation = series.map(|series| series.conversation.clone());
         Record { question, attempt: None, claim: None, conversation, revision: 0 }
     }
 
-    /// The record at a time. After its deadline a question has timed out, even if that is not written yet.
+    /// Returns the record as of this time. After its deadline a question has timed out, even if that is not written
+    /// yet.
     fn at(&self, now_ms: u64) -> Record {
         let mut record = self.clone();
         record.question.read_ms = now_ms;
@@ -190,7 +193,8 @@ impl Record {
         Write::Update(Box::new(Record { revision: self.revision + 1, ..self }))
     }
 
-    /// One attempt wins. The same attempt of the same author with the same answer gets its ending again.
+    /// Ends the question. Only one attempt succeeds. The same attempt of the same author with the same answer gets the
+    /// same ending again.
     fn end(mut self, now_ms: u64, by: &Principal, end: &End, attempt: &Attempt) -> Result<Step, StoreError> {
         by.check(Operation::End(&self.question.request, end))?;
         let end = end.clone().of(self.question.request.set()).map_err(StoreError::Misfit)?;
@@ -212,8 +216,8 @@ impl Record {
         }
     }
 
-    /// A permission is used once, within its lifetime. Its own asker may claim a settled one, so that it serves no
-    /// other call.
+    /// Claims a permission, which can be used once within its lifetime. An asker may claim a permission that it settled
+    /// itself, so that the permission serves no other call.
     fn claim(mut self, now_ms: u64, by: &Principal, attempt: &Attempt) -> Result<Step, StoreError> {
         by.check(Operation::Use(&self.question.request))?;
         let is_permission = self.question.request.key().purpose == Purpose::Permission;
@@ -232,7 +236,8 @@ impl Record {
         })
     }
 
-    /// Only what has ended is sent. The first sender learns that there was none before.
+    /// Records that an answer is sent. A pending question has no answer to send. The first sender learns that there was
+    /// no earlier one.
     fn send(mut self, now_ms: u64, by: &Principal) -> Result<Step, StoreError> {
         by.check(Operation::Use(&self.question.request))?;
         let earlier = self.question.sent_ms.or(self.question.delivered_ms);
@@ -244,7 +249,8 @@ impl Record {
         Ok(Step { write: self.changed(), ..step })
     }
 
-    /// Only what has ended is delivered. The first delivery counts.
+    /// Records that an answer was delivered. A pending question has no answer to deliver. Only the first delivery
+    /// counts.
     fn deliver(mut self, now_ms: u64, by: &Principal) -> Result<Step, StoreError> {
         by.check(Operation::Use(&self.question.request))?;
         let step = Step::reply(Reply::Done);

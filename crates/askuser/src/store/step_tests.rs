@@ -34,7 +34,7 @@ fn record(request: Request) -> Record {
     Record::new(&id(), &Arc::new(request), Some(&series("mine")), NOW)
 }
 
-/// The record of a question that ada answered with yes.
+/// Returns the record of a question that ada answered with yes.
 fn answered(purpose: Purpose) -> Record {
     let mut record = record(request(purpose));
     let resolution = Resolution::new(yes(), Via::Inbox).with_by("ada").with_time(NOW);
@@ -67,7 +67,7 @@ fn claim(attempt: &str) -> Command {
     Command::Claim { id: id(), attempt: Attempt::new(attempt) }
 }
 
-/// The record that a step writes.
+/// Returns the record that a step writes.
 fn updated(step: &Step) -> &Record {
     match &step.write {
         Write::Update(record) => record,
@@ -313,7 +313,8 @@ fn a_known_key_comes_before_its_series() {
     assert!(matches!(step.unwrap().reply, Reply::Put { question, .. } if question.id == id()));
 }
 
-/// The conversation that a request of a series takes the candidate over for, if the candidate is open to it.
+/// Puts a request of a series. Returns `None` if the request does not attach to the candidate. Otherwise returns the
+/// new conversation of the candidate, if it changes.
 fn shared(record: &Record, is_waited_for: bool, conversation: &str, now: u64) -> Option<Option<String>> {
     let candidates = vec![Candidate { record: record.clone(), is_waited_for }];
     let found = Found { candidates, credential_is_live: true, ..Found::default() };

@@ -10,17 +10,18 @@ use std::task::{Context, Poll, Waker};
 
 /// An event of a question. Events are append-only.
 ///
-/// They become visible in the order of their numbers. A reader that has seen one never finds a smaller number later.
+/// Events become visible in the order of their numbers. A reader that has seen an event never finds a smaller number
+/// later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoreEvent {
-    /// The number. It grows and is never reused in a store.
+    /// The number of the event. Numbers grow and are never reused in a store.
     pub seq: u64,
-    /// The question.
+    /// The id of the question.
     pub id: QuestionId,
-    /// The new state.
+    /// The new state of the question.
     pub state: State,
-    /// The time in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     pub at_ms: u64,
 }
 
@@ -31,31 +32,31 @@ pub struct Events {
     pub events: Vec<StoreEvent>,
     /// Whether events are missing before the first one. A follower must then read all questions again.
     pub gap: bool,
-    /// The number of the store's latest event, inside this page or not.
+    /// The number of the store's latest event, which may be after this page.
     pub last: u64,
 }
 
 /// The subject of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// All events.
+    /// The events of all questions.
     All,
-    /// Events of one question.
+    /// The events of one question.
     Question(QuestionId),
 }
 
 /// A message to a watcher.
 #[derive(Debug)]
 pub enum Change {
-    /// An event.
+    /// An event of a watched question.
     Event(StoreEvent),
-    /// The watcher was too slow, or the store was unreadable for a while: read all questions again.
+    /// The watcher was too slow, or the store was unreadable for a while. The watcher must read all questions again.
     Lagged,
     /// The store is closed. This is the last message.
     Disconnected(StoreError),
 }
 
-/// A stream of changes from the time of its creation. Dropping it ends the watch.
+/// A stream of changes from the time of its creation. Dropping the stream ends the watch.
 pub struct Watch {
     queue: Arc<Mutex<Queue>>,
 }
@@ -65,22 +66,22 @@ struct Queue {
     waker: Option<Waker>,
 }
 
-/// The number of changes queued for a slow watcher.
+/// The maximum number of changes queued for a watcher.
 const CAPACITY: usize = 1024;
 
 impl Watch {
-    /// A watch and its sending end.
+    /// Creates a watch and its sender.
     pub fn new() -> (WatchSender, Watch) {
         let queue = Arc::new(Mutex::new(Queue { changes: VecDeque::new(), waker: None }));
         (WatchSender(Arc::downgrade(&queue)), Watch { queue })
     }
 
-    /// The next change.
+    /// Returns the next change.
     pub async fn next(&mut self) -> Change {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// The next change, if there is one; otherwise the task is woken by it.
+    /// Returns the next change if there is one. Otherwise the task is woken when the next change arrives.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Change> {
         let mut queue = lock(&self.queue);
         match queue.changes.pop_front() {
@@ -104,7 +105,7 @@ impl fmt::Debug for Watch {
 pub struct WatchSender(Weak<Mutex<Queue>>);
 
 impl WatchSender {
-    /// Sends a change; `false` if the watch was dropped. It never blocks: a full queue turns into a lag.
+    /// Sends a change. Returns `false` if the watch was dropped. It never blocks: a full queue is replaced by a lag.
     pub fn send(&self, change: Change) -> bool {
         let Some(queue) = self.0.upgrade() else { return false };
         let waker = {
@@ -128,24 +129,24 @@ impl WatchSender {
     }
 }
 
-/// The watchers of a store by subject.
+/// The watchers of a store, by the subject of their watch.
 #[derive(Debug, Default)]
 pub struct Watchers {
     all: Vec<WatchSender>,
-    /// Most watchers wait for one question, so events look theirs up by id.
+    /// Most watchers wait for one question, so an event finds its watchers by the question's id.
     of_one: HashMap<QuestionId, Vec<WatchSender>>,
-    /// The number of additions since dropped watchers were removed, and the number left then.
+    /// The number of watchers added since dropped ones were removed, and the number left then.
     added: usize,
     left: usize,
 }
 
 impl Watchers {
-    /// Whether there are no watchers. A dropped watcher is noticed at its next message.
+    /// Whether there are no watchers. A dropped watcher still counts until its next message.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty() && self.of_one.is_empty()
     }
 
-    /// Adds a watcher of this subject.
+    /// Adds a watcher of this subject, and returns its watch.
     pub fn add(&mut self, what: &Watched) -> Watch {
         self.added += 1;
         if self.added > CAPACITY + self.left {
@@ -175,7 +176,7 @@ impl Watchers {
         self.keep(|watcher| watcher.send(Change::Lagged));
     }
 
-    /// Sends the end of the store and its reason to all watchers.
+    /// Tells all watchers that the store is closed, with the reason.
     pub fn disconnect(&mut self, why: &StoreError) {
         let why = why.chain();
         self.keep(|watcher| {
@@ -205,7 +206,7 @@ impl Watchers {
 #[derive(Debug, Default)]
 pub struct Feed {
     watchers: Watchers,
-    /// The watchers of revocations, and the last sent number of revocations.
+    /// The watchers of revocations, and the number of revocations last sent to them.
     of_revocations: Watchers,
     revoked: u64,
     last: u64,
@@ -228,13 +229,13 @@ impl Feed {
         !self.of_revocations.is_empty()
     }
 
-    /// Adds a watcher. `last` is the number of the latest event, if there is no watcher yet.
+    /// Adds a watcher. `last` is the number of the latest event, given if there is no watcher yet.
     pub fn watch(&mut self, what: &Watched, last: Option<u64>) -> Watch {
         self.last = last.unwrap_or(self.last);
         self.watchers.add(what)
     }
 
-    /// Adds a watcher of revocations with their current number.
+    /// Adds a watcher of revocations. `revoked` is the current number of revocations.
     pub fn watch_revocations(&mut self, revoked: u64) -> Watch {
         self.revoked = revoked;
         self.of_revocations.add(&Watched::All)
@@ -261,7 +262,7 @@ impl Feed {
         self.last
     }
 
-    /// Reports new revocations.
+    /// Tells the watchers of revocations about a new number of revocations.
     pub fn tell_revocations(&mut self, revoked: u64) {
         if revoked != std::mem::replace(&mut self.revoked, revoked) || self.is_behind {
             self.of_revocations.tell_lagged();

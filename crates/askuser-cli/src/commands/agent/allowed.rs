@@ -1,5 +1,5 @@
-//! Lasting permissions of a folder, in a file that the agent's tools cannot write without asking. People may read and
-//! edit it: docs/permissions.md.
+//! The lasting permissions of a folder. They are in a file that the agent's tools cannot write without asking. People
+//! may read and edit the file: docs/permissions.md.
 
 use crate::state_folder::{check_state_folder, state_folder, trusted};
 use askuser_agent::atomic_file::{self, FilePermissions};
@@ -12,13 +12,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The allowances of this folder. Without a place to keep them they last as long as the session.
+/// Returns the permissions of this folder. `None` without a state folder, and then permissions last as long as the
+/// session.
 pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
     let file = state_folder().ok()?.join("allowed.json");
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
 }
 
-/// The warning to a user whose earlier permissions are ignored.
+/// Returns the warning to a user whose earlier permissions are ignored; `None` if they are valid.
 pub(crate) fn warning() -> Option<String> {
     let file = File { file: state_folder().ok()?.join("allowed.json"), folder: String::new() };
     let error = file.read().err()?;
@@ -30,18 +31,18 @@ struct File {
     folder: String,
 }
 
-/// From folder to tool to rules, as [`words`] spells them.
+/// The rules by folder and tool, as [`words`] spells them.
 #[derive(Default, Serialize, Deserialize)]
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
-/// More than a person allows one by one.
+/// The size limit of the file, which exceeds the permissions that a person gives one by one.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Stands for every folder. No folder is called that: theirs are absolute paths.
+/// The name that stands for every folder. No folder has this name, because folders are absolute paths.
 const EVERYWHERE: &str = "*";
 
 impl File {
-    /// An unreadable file, or one that another user could have written, allows no call.
+    /// Reads the rules. An unreadable file, or one that another user could have written, allows no call.
     fn read(&self) -> io::Result<Rules> {
         if let Some(state) = self.file.parent() {
             check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
@@ -49,7 +50,7 @@ impl File {
         let fault = |words: String| io::Error::other(format!("{} {words}", self.file.display()));
         trusted(&self.file).map_err(|error| fault(error.to_string()))?;
         match regular_file::read(&self.file, Links::Follow, MAX_BYTES) {
-            // Some editors put a byte order mark there.
+            // Some editors begin a file with a byte order mark.
             Ok(bytes) => serde_json::from_slice(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes))
                 .map_err(|error| fault(format!("cannot be read: {error}"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
@@ -62,7 +63,7 @@ impl File {
         if let Some(folder) = self.file.parent() {
             regular_file::make_private_folder(folder)?;
         }
-        // Another session may be changing it at this moment. Where there are no locks, that is a risk to take.
+        // Another session may be changing the file at the same time. Without support for locks, that risk is accepted.
         let mut options = regular_file::private();
         options.write(true).create(true).truncate(true);
         let lock = regular_file::open_with(&mut options, &self.file.with_extension("lock"), Links::Follow)?;
@@ -72,7 +73,7 @@ impl File {
         atomic_file::replace(&self.file, &serde_json::to_vec_pretty(&rules)?, FilePermissions::OwnerOnly)
     }
 
-    /// The rules of this folder, with their scopes.
+    /// Returns the rules of this folder, with their scopes.
     fn here<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = (Scope, &'a BTreeMap<String, BTreeSet<String>>)> {
         let places = [(Scope::Folder, self.folder.as_str()), (Scope::Everywhere, EVERYWHERE)];
         places.into_iter().filter_map(|(scope, place)| Some((scope, rules.0.get(place)?)))
@@ -102,7 +103,7 @@ fn words(rule: &PermissionRule) -> (&str, Cow<'_, str>) {
     }
 }
 
-/// The meaning of a rule. An unknown name allows no call.
+/// Returns the meaning of a rule. An unknown name allows no call.
 fn rule(tool: &str, rule: &str) -> PermissionRule {
     match (tool, rule.strip_prefix(EDIT_FILE), rule.strip_prefix(EDIT_IN)) {
         (COMMANDS, ..) => PermissionRule::Command(rule.to_owned()),
@@ -185,7 +186,7 @@ mod tests {
             (file("Write", "/x/.env"), "Write", "edit /x/.env"),
             (PermissionRule::Tool("Deploy".into()), "Deploy", "Deploy"),
             (own("Deploy", "edit staging"), "Deploy", "edit staging"),
-            // Written by hand, or by an unknown version.
+            // The rule was written by hand, or by an unknown version.
             (own("edits", "all"), "edits", "all"),
             (own("Edit", "edit"), "Edit", "edit"),
         ] {
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    // Windows has no modes.
+    // Windows has no file modes.
     #[cfg(unix)]
     #[test]
     fn a_file_that_others_can_write_allows_nothing() {
@@ -212,7 +213,7 @@ mod tests {
         }
     }
 
-    // Windows has no modes.
+    // Windows has no file modes.
     #[cfg(unix)]
     #[test]
     fn the_lock_and_its_folder_are_private() {
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
     }
 
-    // Only rustix for Linux makes pipes.
+    // Only rustix for Linux can create pipes.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_in_place_of_the_rules_or_their_lock_hangs_nothing_and_allows_nothing() {

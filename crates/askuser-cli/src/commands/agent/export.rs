@@ -1,5 +1,7 @@
-//! `askuser agent export`: a session as Markdown. Text of the person and the model is quoted, and text of tools is
-//! fenced, so that no text can pass for our headings.
+//! `askuser agent export`: a session as Markdown.
+//!
+//! Text of the person and the model is quoted, and text of tools is fenced. No text can therefore pass for a heading of
+//! the export.
 
 use super::app::tool_calls::{details, shown_name};
 use super::session;
@@ -42,7 +44,7 @@ fn quoted(text: &str) -> String {
     sanitize::block(text.trim_end()).lines().map(|line| format!("> {line}").trim_end().to_owned() + "\n").collect()
 }
 
-/// Between fences that are longer than any in the text.
+/// Puts a text between fences that are longer than any fence in it.
 fn fenced(text: &str, language: &str) -> String {
     let text = sanitize::block(text.trim_end());
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

@@ -1,15 +1,16 @@
-//! The branch of a repository. Its file is read and git is not run, because a repository's own settings could make git
-//! run any program.
+//! The branch of a repository. The code reads the branch file instead of running git. A repository's own settings could
+//! make git run any program.
 
 use crate::ownership;
 use askuser::sanitize;
 use std::io::Read;
 use std::path::Path;
 
-/// More than any name of a branch.
+/// The size limit for the file, which is longer than any branch name.
 const MAX_HEAD: u64 = 300;
 
-/// The line about the repository around a folder in the system prompt.
+/// Returns the line about the repository around a folder for the system prompt; `None` without a repository or a
+/// branch.
 pub(super) fn words(cwd: &Path) -> Option<String> {
     let head = cwd.ancestors().map(|folder| folder.join(".git/HEAD")).find(|head| head.exists())?;
     let mut bytes = Vec::new();

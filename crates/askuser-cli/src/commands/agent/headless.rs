@@ -1,4 +1,4 @@
-//! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
+//! `askuser agent -p`: one turn without a terminal. Its text, its result or its events go to standard output.
 
 use crate::commands::agent::app::tool_calls::{about, shown_name};
 use crate::commands::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// The time that an aborted turn gets to write its last lines.
+/// The time in which an aborted turn may write its last lines.
 const LAST_WORDS: Duration = signals::GRACE;
 
-/// The maximum number of unanswered calls and questions that are named.
+/// The maximum number of unanswered calls and questions in the final notices.
 const MOST_LINES: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) struct Wanted {
     output: Output,
 }
 
-/// The prompt and the format of a headless run; `None` for a run in a terminal.
+/// Returns the prompt and the output format of a headless run; `None` for a run in a terminal.
 pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<Wanted>, Failure> {
     let output = args.get_one::<String>("output").map(String::as_str);
     let prompt = args.get_one::<String>("prompt").map(String::as_str);
@@ -71,7 +71,7 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
     if prompt.is_none() && output != Output::Stream && !resumes {
         return Err(Failure::new("there is no prompt").hint("give -p TEXT"));
     }
-    // A user who resumes a session has sent it already.
+    // A user who resumes a session has already sent the message.
     let prompt = if resumes && !args.contains_id("prompt") { None } else { prompt };
     Ok(Some(Wanted { prompt, output }))
 }
@@ -95,7 +95,7 @@ pub(crate) fn run(
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen()?;
         let ended = converse(agent, wanted, requests, &lines, &mut signals, again).await;
-        // A process that was told to end does so, even if the rest of its output is not read.
+        // A process that received a signal ends, even if the rest of its output is not read.
         let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
         tokio::select! {
             _ = tokio::time::timeout(patience, lines.written()) => {}
@@ -103,7 +103,7 @@ pub(crate) fn run(
         }
         ended
     });
-    // A search that is still on its way is not waited for.
+    // The shutdown does not wait for an unfinished search.
     runtime.shutdown_background();
     if ended.as_ref().map_or_else(|failure| failure.code, |code| *code) == exit::INTERRUPTED {
         signals::end(Signal::Interrupt);
@@ -113,7 +113,7 @@ pub(crate) fn run(
     ended.and_then(|code| flushed.map(|()| code))
 }
 
-/// Whether a front end could answer on standard input. A terminal is for people, who do not write JSON.
+/// Returns whether a front end could answer on standard input. A terminal is for people, who do not write JSON.
 fn stdin_may_speak() -> bool {
     !io::stdin().is_terminal() && !is_null(&io::stdin())
 }
@@ -136,7 +136,7 @@ struct Tally {
     error: Option<Broken>,
     usage: Usage,
     questions: Vec<EndedQuestion>,
-    /// The calls that still run, by the calls that lead to them and their own ids.
+    /// The calls that still run. The key consists of the ids of the calls that led to a call, then its own id.
     running: HashMap<Vec<String>, RunningCall>,
     /// The missing permissions and answers, and the remedies.
     lacking: Vec<String>,
@@ -184,7 +184,7 @@ async fn converse(
     };
     let first = wanted.prompt.map(|prompt| Some(FrontEndRequest::Say(prompt))).or(first);
     if let Some(request) = first {
-        // The interrupted turn gives way to the user's first message.
+        // The interrupted turn yields to the user's first message.
         if matches!(request, Some(FrontEndRequest::Say(_))) {
             talk.handle.yield_to_user();
         }
@@ -193,7 +193,7 @@ async fn converse(
     let mut resumes = is_cut_off;
     while talk.goes_on(one_turn) {
         let has_ended = talk.next().await?;
-        // To say something else would give up a question that still waits for its answer.
+        // Another message would give up a question that still waits for its answer.
         let waits = matches!(talk.tally.error, Some(Broken { kind: FailureKind::NobodyThere, .. }));
         if has_ended && std::mem::take(&mut resumes) && waits {
             break;
@@ -206,7 +206,7 @@ struct Talk<'a> {
     output: Output,
     handle: AgentHandle,
     events: AgentEvents,
-    /// The number of turns that run or were cut off.
+    /// The number of turns that are running or were cut off.
     turns_left: usize,
     /// The number of messages that the model has not read.
     unheard: usize,
@@ -217,7 +217,7 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// Prints a line. A reader that is stuck does not keep a signal from ending the process.
+    /// Prints a line. A signal ends the process even if the reader blocks.
     async fn emit(&mut self, line: &Value) -> Result<(), Failure> {
         tokio::select! {
             signal = self.signals.next() => Err(self.ended_by(signal)),
@@ -225,7 +225,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Ends the run after a signal. A front end that still reads gets the reason.
+    /// Ends the run after a signal, and returns its failure. A front end that still reads receives the reason.
     fn ended_by(&self, signal: Signal) -> Failure {
         signals::end(signal);
         let failure = signal.failure();
@@ -238,7 +238,8 @@ impl Talk<'_> {
         failure
     }
 
-    /// A front end that resumes a session says first whether it continues, or what comes before.
+    /// Waits for the first request of a front end that resumes a session: to continue, or another message. Returns
+    /// `None` without a front end, and `Some(None)` if its input has ended.
     async fn listen_first(&mut self) -> Result<Option<Option<FrontEndRequest>>, Failure> {
         if self.requests.is_none() {
             return Ok(None);
@@ -251,12 +252,12 @@ impl Talk<'_> {
         }
     }
 
-    /// Whether anything is left to do. With `-p` one turn is all, and what a front end says meanwhile.
+    /// Returns whether the run continues. With `-p` it ends after one turn and the messages received during that turn.
     fn goes_on(&self, one_turn: bool) -> bool {
         self.turns_left > 0 || self.unheard > 0 || (self.requests.is_some() && !one_turn)
     }
 
-    /// Takes in what happens next, on either side; whether a turn has ended by it.
+    /// Handles the next event or request. Returns whether it has ended a turn.
     async fn next(&mut self) -> Result<bool, Failure> {
         let event = tokio::select! {
             biased;
@@ -265,7 +266,7 @@ impl Talk<'_> {
                     self.handle.stop();
                     return Ok(false);
                 }
-                // No result is recorded, so the session can be resumed here.
+                // No result is recorded, so the session can be resumed at this point.
                 return Err(self.ended_by(signal));
             }
             request = next_request(&mut self.requests) => {
@@ -277,7 +278,7 @@ impl Talk<'_> {
         let Some(event) = event else { return Ok(false) };
         match &event {
             event if self.output == Output::Stream => self.emit(&json!(event)).await?,
-            // The caller should know what takes so long.
+            // The notice tells the caller the reason for the delay.
             AgentEvent::Retry { error, after_ms } => {
                 let seconds = after_ms.div_ceil(1000);
                 failure::notice(&format!("{}; trying again in {seconds} s", error.message));
@@ -288,7 +289,7 @@ impl Talk<'_> {
         let has_ended = matches!(event, AgentEvent::Done { .. } | AgentEvent::Error { .. });
         self.turns_left = self.turns_left.saturating_sub(usize::from(has_ended));
         if matches!(event, AgentEvent::Error { .. }) {
-            // They wait for the next turn.
+            // The messages wait for the next turn.
             self.unheard = 0;
         }
         if matches!(event, AgentEvent::User { .. }) {
@@ -343,7 +344,7 @@ impl Tally {
         }
     }
 
-    /// The call that needs a person, and the remedy.
+    /// Returns the call that needs a person, and the remedy; `None` if the call does not run.
     fn what_lacks(&self, key: &RequestKey, answers: &[Answer]) -> Option<String> {
         let RunningCall { tool, about, questions } = self.running.get(&path(&key.tasks, &key.call))?;
         Some(match key.purpose {
@@ -370,7 +371,7 @@ impl Tally {
             (_, PermissionMode::Ask | PermissionMode::AcceptEdits) if !matches!(tool, "Write" | "Edit") => {
                 "--permissions allow or a rule (/permissions in the conversation) lets it run"
             }
-            // It is asked for in every mode.
+            // This permission is requested in every mode.
             _ => "a person at a terminal, a front end or --answers FILE can permit it",
         }
     }
@@ -418,7 +419,8 @@ impl Tally {
     }
 }
 
-/// Call ids are unique only within an agent: the calls that lead to a subagent are a part of the name.
+/// Returns a key for a call. Call ids are unique only within an agent, so the key includes the calls that lead to a
+/// subagent.
 fn path(tasks: &[String], call: &str) -> Vec<String> {
     tasks.iter().map(String::as_str).chain([call]).map(str::to_owned).collect()
 }
@@ -430,7 +432,7 @@ async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>)
     }
 }
 
-/// The user paid for this: it must not be lost with the stream it was meant for.
+/// Prints a text. If printing fails, the error includes the text, because the user has paid for it.
 fn print(text: &str) -> Result<(), Failure> {
     result::write_all(&format!("{text}\n"))
         .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))

@@ -33,7 +33,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Runs `askuser agent`; `words` are the command and its arguments.
+/// Runs `askuser agent`. `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let words: Vec<OsString> = words.collect();
     #[cfg(target_os = "linux")]
@@ -41,7 +41,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     run_with_keys(words.into_iter())
 }
 
-/// The same where the keys are not in the environment any more.
+/// Runs `askuser agent` after the keys were taken out of the environment.
 pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let args = super::arguments(args::agent().version(env!("CARGO_PKG_VERSION")), words)?;
     match args.subcommand() {
@@ -121,7 +121,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
             if let Some(chain) = surfaces.chain(&settings, store.clone(), here, surface.teller())? {
                 agent = agent.with_asker(Arc::new(chain));
             }
-            // A user who resumes a session has sent what the script would send first.
+            // A user who resumes a session has already sent the script's opening.
             let resumes = args.get_flag("continue") || args.contains_id("resume");
             let opening = opening.filter(|_| !resumes || args.contains_id("message"));
             let ended = app::run(agent, surface, opening, &settings, again);
@@ -132,8 +132,8 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     }
 }
 
-/// The supervisor that ends unsandboxed commands when this process is gone: this program under another name. Empty if
-/// its path is unknown.
+/// Returns the command of the supervisor, which ends unsandboxed commands when this process is gone. The supervisor is
+/// this program with another command. The list is empty if the program's path is unknown.
 fn supervisor() -> Vec<OsString> {
     match std::env::current_exe() {
         Ok(program) if cfg!(unix) && program.is_file() => vec![program.into(), "supervise".into()],
@@ -141,16 +141,16 @@ fn supervisor() -> Vec<OsString> {
     }
 }
 
-/// The keys of all providers, and the passwords in their addresses and in `others`.
+/// Returns the keys of all providers, and the passwords in their addresses and in `others`.
 pub(super) fn secrets(passed: &[String], others: &[String]) -> Secrets {
     let mut addresses: Vec<&str> = provider::address_variables().chain(["ASKUSER_BASE_URL"]).collect();
     addresses.extend(others.iter().map(String::as_str));
-    // The token of a remote store asks in this agent's name, so commands do not get it.
+    // The token of a remote store could ask in this agent's name, so commands do not receive it.
     let keys: Vec<&str> = provider::key_variables().chain([store::TOKEN, "PGPASSWORD"]).collect();
     Secrets::in_variables(keys, addresses, environment::variable, passed)
 }
 
-/// Commands run as the same user: they must not read the keys from this process's memory.
+/// Makes this process's memory unreadable for commands, which run as the same user and could read the keys there.
 fn keep_memory_private() {
     #[cfg(target_os = "linux")]
     {
@@ -171,7 +171,7 @@ fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
     args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
 }
 
-/// The session to resume, if any. It works where it worked before.
+/// Opens the session to resume, in its own folder. Returns `None` if no session is to be resumed.
 fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
     let transcript = match args.get_one::<String>("resume") {
         Some(id) => session::open(id)?,
@@ -185,7 +185,7 @@ fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
     Err(Failure::new(format!("session {} worked in {}, which is no longer a folder", transcript.id(), cwd.display())))
 }
 
-/// A single word that is nearly a command is no message: it would be sent to a provider.
+/// Rejects a single word that resembles a command. As a message it would be sent to a provider.
 fn check_is_message(word: &str) -> Result<(), Failure> {
     let is_like = |name: &&str| (0.7..1.0).contains(&strsim::normalized_damerau_levenshtein(word, name));
     match ["sessions", "models", "export"].into_iter().find(is_like) {

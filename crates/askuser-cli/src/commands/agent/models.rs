@@ -1,5 +1,5 @@
-//! The choice of a model: by its name, by its provider, or by the first key in the environment. `askuser agent models`
-//! lists the candidates.
+//! Chooses a model: by its name, by its provider, or by the first key in the environment. `askuser agent models` lists
+//! the candidates.
 
 use crate::config::{BaseUrl, Layers, Settings};
 use crate::environment;
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// A list of models is short: waiting longer is of no use.
+/// The timeout for a list of models. A list is short, so a longer wait is useless.
 const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
 pub(crate) struct Models {
     settings: Settings,
-    /// The context sizes of listed models, by full name.
+    /// The context sizes of the listed models, by full name.
     windows: Arc<Mutex<HashMap<String, u64>>>,
 }
 
@@ -36,7 +36,7 @@ impl Models {
         Models { settings: settings.clone(), windows: Arc::default() }
     }
 
-    /// The initial model. Without the user's choice, a notice names it and the reason.
+    /// Returns the initial model. If the user did not choose it, a notice gives the model and the reason.
     pub(crate) fn first(&self) -> Result<Arc<dyn Model>, Failure> {
         if let Some(name) = &self.settings.model {
             let model = wait_for(self.connect(name))??;
@@ -68,8 +68,8 @@ impl Models {
         Ok(model)
     }
 
-    /// The model of a resumed session. Its address is not stored. If the address was set then and is missing now, the
-    /// model is not sought elsewhere.
+    /// Returns the model of a resumed session. Its address is not stored. A custom address that was set then and is
+    /// missing now is an error, so that no other address is used.
     pub(crate) fn again(&self, before: &RecordedModel) -> Result<Arc<dyn Model>, Failure> {
         let RecordedModel { name, at_custom_address, .. } = before;
         let model = self.connect_by_name(name).map_err(|failure| {
@@ -87,7 +87,7 @@ impl Models {
         Ok(model)
     }
 
-    /// A model by its name; of a provider alone, its default.
+    /// Connects to a model by its name. If the name is only a provider, its default model is used.
     pub(crate) async fn connect(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
         let Some(provider) = provider::provider(name.trim().trim_end_matches('/')) else {
             return self.connect_by_name(name);
@@ -111,13 +111,13 @@ impl Models {
         Ok(Arc::new(Listed { model, windows: self.windows.clone() }))
     }
 
-    /// Requests the model list of a named model's provider, in the background. The list may state the size of the
-    /// model's context.
+    /// Requests the model list of this model's provider in the background. The list may contain the size of the model's
+    /// context.
     fn look_for_window(&self, name: &str) {
         let is_known = self.windows().contains_key(name);
         let Some(provider) = provider::provider(provider_of(name)).filter(|_| !is_known) else { return };
         let models = self.clone();
-        // Without the list the window is learned from the first request that is too long.
+        // Without the list, the size is learned from the first request that is too long.
         let look = move || drop(wait_for(models.list(provider)));
         let _ = thread::Builder::new().name("models".into()).spawn(look);
     }
@@ -126,7 +126,7 @@ impl Models {
         lock(&self.windows)
     }
 
-    /// The models of the current provider; for a script, of the first provider with a key.
+    /// Returns the models of the current provider. For a script, these are the models of the first provider with a key.
     pub(crate) async fn offered(&self, current: &str) -> Result<Offered, Failure> {
         let own = provider::provider(provider_of(current));
         let with_key = || providers_with_key().map(|(provider, _)| provider).next();
@@ -134,7 +134,7 @@ impl Models {
         Ok(Offered { provider, models: self.list(provider).await? })
     }
 
-    /// The models of a provider, newest first.
+    /// Returns the models of a provider, newest first.
     pub(crate) async fn list(&self, provider: &ModelProvider) -> Result<Vec<ModelInfo>, Failure> {
         let config = ProviderConfig::new(&environment::variable)
             .with_base_url(self.base_url(provider.name)?)
@@ -149,8 +149,9 @@ impl Models {
         Ok(models)
     }
 
-    /// The address that was set for this provider: another provider's address is not for it, and its key not for that
-    /// address. A user who set one without a provider is asked: their key must not go elsewhere than they think.
+    /// Returns the address that was set for this provider; `None` for its usual address. An address applies only to the
+    /// provider of the set model, because no key may go to another provider's address. An address without a provider is
+    /// an error, because the user's key could go to an unintended server.
     fn base_url(&self, provider: &str) -> Result<Option<String>, Failure> {
         match (&self.settings.base_url, &self.settings.model) {
             (Some(base_url), None) => Err(needs_model(base_url, provider)),
@@ -160,7 +161,7 @@ impl Models {
     }
 }
 
-/// A model whose window is in its provider's list.
+/// A model that finds its context size in its provider's list.
 struct Listed {
     model: Arc<dyn Model>,
     windows: Arc<Mutex<HashMap<String, u64>>>,
@@ -192,13 +193,13 @@ fn provider_of(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }
 
-/// The hosted providers whose key is in the environment, with its variable, in the order of the table.
+/// Returns the hosted providers whose key is in the environment, with its variable, in the order of the table.
 fn providers_with_key() -> impl Iterator<Item = (&'static ModelProvider, &'static str)> {
     let is_set = |variable: &&&str| environment::variable(variable).is_some_and(|value| !value.trim().is_empty());
     let mut seen = Vec::new();
     provider::PROVIDERS.iter().filter(|provider| provider.needs_key).filter_map(move |provider| {
         let variable = *provider.key_variables.iter().find(is_set)?;
-        // The same key under another name of the same provider counts once.
+        // A provider with several entries and the same key counts once.
         if seen.contains(&variable) {
             return None;
         }
@@ -223,7 +224,7 @@ fn no_model() -> Failure {
     ))
 }
 
-/// Runs what needs the network before there is anything else.
+/// Runs a future to its end, and returns its output. It is used for network requests before the agent runs.
 fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(crate::store::runtime()?.block_on(work))
 }
@@ -267,7 +268,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     Ok(failed.unwrap_or(exit::ANSWERED))
 }
 
-/// A line for each model: `anthropic/claude-sonnet-4-6  Claude Sonnet 4.6, 200000 tokens (default)`.
+/// Returns a line for each model: `anthropic/claude-sonnet-4-6  Claude Sonnet 4.6, 200000 tokens (default)`.
 fn show(provider: &ModelProvider, models: &[ModelInfo], as_json: bool) -> String {
     let default = provider::default_model(provider, models);
     let full_name = |model: &ModelInfo| format!("{}/{}", provider.name, askuser::sanitize::line(&model.name));
@@ -286,7 +287,7 @@ fn show(provider: &ModelProvider, models: &[ModelInfo], as_json: bool) -> String
     models.iter().map(line).collect()
 }
 
-/// The facts about a model besides its name.
+/// Formats the facts about a model, without its name.
 pub(crate) fn describe(model: &ModelInfo) -> String {
     let title = model.title.as_deref().map(askuser::sanitize::line);
     let window = model.context_window.map(|tokens| format!("{tokens} tokens"));

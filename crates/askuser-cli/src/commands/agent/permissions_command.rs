@@ -4,7 +4,7 @@ use askuser_agent::{AllowedRule, PermissionRules};
 
 const USAGE: &str = "[add COMMAND | remove N]";
 
-/// Does what the words after the command say, and tells what came of it.
+/// Runs the words after the command, and returns a message with the result.
 pub(crate) fn run(rules: &PermissionRules, words: &str) -> Result<String, String> {
     let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     match (verb, rest.trim()) {

@@ -11,28 +11,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// More than any line can need.
+/// The size limit of a line in bytes, which is far above any useful line.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The wait for a signal that comes with the end of the input.
+/// The wait for a signal after the end of the input.
 const SIGNALS_FIRST: Duration = Duration::from_millis(200);
 
-/// A request of a front end other than an answer.
+/// A request of a front end that is not an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FrontEndRequest {
     Say(String),
-    /// A session that was cut off may go on.
+    /// Continues a session that was cut off.
     Continue,
     Interrupt,
 }
 
-/// Standard output, line by line, from a separate thread: a front end that does not read must not block the input.
+/// Writes standard output, line by line, from a separate thread. A front end that does not read must not block the
+/// input.
 #[derive(Clone)]
 pub(crate) struct Lines(mpsc::Sender<Out>);
 
 enum Out {
     Line(String),
-    /// Everything before this has been written.
+    /// Reports through this sender that all earlier lines are written.
     Written(oneshot::Sender<()>),
 }
 
@@ -42,7 +43,7 @@ impl Lines {
         std::thread::spawn(move || {
             while let Some(out) = lines.blocking_recv() {
                 match out {
-                    // The next one sent finds no receiver.
+                    // The next line finds no receiver.
                     Out::Line(line) if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() => return,
                     Out::Line(_) => {}
                     Out::Written(told) => drop(told.send(())),
@@ -52,12 +53,12 @@ impl Lines {
         Lines(sender)
     }
 
-    /// Fails if the other end has gone.
+    /// Sends a line. Fails if the other end is closed.
     pub(crate) async fn emit(&self, line: &Value) -> io::Result<()> {
         self.0.send(Out::Line(escape_invisible(line))).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Returns once everything is written, or cannot be.
+    /// Waits until all lines are written, or writing has failed.
     pub(crate) async fn written(&self) {
         let (told, heard) = oneshot::channel();
         if self.0.send(Out::Written(told)).await.is_ok() {
@@ -65,29 +66,30 @@ impl Lines {
         }
     }
 
-    /// Says that a line was not taken. The question it was meant for still waits.
+    /// Reports that a line was rejected. The question that the line was meant for still waits.
     fn refuse(&self, id: Option<&str>, message: String) {
         let line = json!({"type": "rejected", "id": id, "error": {"message": message}});
         self.emit_if_read(&line);
     }
 
-    /// Without waiting: a front end that does not read has gone, or will find that it was not told.
+    /// Sends a line without waiting, and drops it if the buffer is full. A front end that does not read is gone, or
+    /// will notice the missing line.
     pub(crate) fn emit_if_read(&self, line: &Value) {
         let _ = self.0.try_send(Out::Line(escape_invisible(line)));
     }
 }
 
-/// A front end that answers questions. They wait in a queue; the loop prints them as `ask_user` events.
+/// A front end that answers questions. The questions wait in a queue, and the loop prints them as `ask_user` events.
 #[derive(Clone)]
 pub(crate) struct FrontEnd {
     queue: QuestionQueue,
     lines: Lines,
-    /// The ids of questions that were asked. A second answer is reported as too late.
+    /// The ids of the questions that were asked, so that a second answer is rejected as late.
     asked: Arc<Mutex<HashSet<String>>>,
 }
 
 impl FrontEnd {
-    /// Reads on a separate thread until the end of input.
+    /// Creates a front end, and reads its requests in a separate thread until the end of input.
     pub(crate) fn listen(
         input: impl BufRead + Send + 'static,
         lines: Lines,
@@ -104,8 +106,8 @@ impl FrontEnd {
         let listening = front_end.clone();
         std::thread::spawn(move || {
             listening.read(input, &sender);
-            // A front end that ends this process closes its input and sends a signal, in either order. The signal
-            // counts, and leaves the question open.
+            // A front end that ends this process closes its input and sends a signal, in either order. The signal has
+            // priority, and leaves the question open.
             std::thread::sleep(SIGNALS_FIRST);
             listening.queue.end("standard input has ended");
         });
@@ -137,7 +139,7 @@ impl FrontEnd {
         match message["type"].as_str() {
             Some("answer") => self.answer(message),
             Some("user") => match message["text"].as_str() {
-                // The run may be over, and the receiver gone.
+                // The run may be over, and the receiver dropped.
                 Some(text) if !text.trim().is_empty() => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
                 _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
             },
@@ -150,7 +152,7 @@ impl FrontEnd {
         }
     }
 
-    /// An answer names its question: it must never be taken for the answer to something that no person has seen yet.
+    /// Handles an answer. It names its question, so that it never answers a question that no person has seen.
     fn answer(&self, reply: &Value) {
         let id = match &reply["id"] {
             Value::String(id) => id,
@@ -206,7 +208,7 @@ mod tests {
         Request::new(RequestKey::new("session", id), set)
     }
 
-    /// A front end whose standard input is this pipe, with its messages.
+    /// Returns a front end with a pipe as its standard input, with its requests and its output.
     fn front_end() -> (FrontEnd, PipeWriter, mpsc::UnboundedReceiver<FrontEndRequest>, io::PipeReader) {
         let ((input, typed), (told, output)) = (io::pipe().unwrap(), io::pipe().unwrap());
         let (front_end, requests) = FrontEnd::listen(io::BufReader::new(input), Lines::write(output));
@@ -218,7 +220,7 @@ mod tests {
         runtime.block_on(front_end.ask(request)).unwrap().stored()
     }
 
-    /// Asks, and writes these lines once the question waits.
+    /// Asks a question, writes these lines once the question waits, and returns the resolution.
     fn reply(lines: &str, id: &str) -> Resolution {
         let (front_end, mut typed, _requests, _told) = front_end();
         let (asking, asked) = (front_end.clone(), request(id));

@@ -1,4 +1,4 @@
-//! The sandbox as the user's settings have it.
+//! The sandbox according to the user's settings.
 
 use super::session;
 use crate::config::Settings;
@@ -7,13 +7,13 @@ use crate::store;
 use askuser_agent::{Sandbox, SandboxSettings, check_kept};
 use std::path::{Path, PathBuf};
 
-/// askuser's own files: sessions, permissions, settings, the store and tokens. They are hidden from sandboxed commands.
-/// Every edit of one needs a permission.
+/// Returns askuser's own files: sessions, permissions, settings, the store and tokens. They are hidden from sandboxed
+/// commands, and every edit of them needs a permission.
 pub(crate) fn protected(settings: &Settings) -> Vec<PathBuf> {
     session::protected().into_iter().chain(store::files(settings)).collect()
 }
 
-/// Refuses to open a folder to commands if it holds askuser's own files.
+/// Rejects a folder for commands if it contains askuser's own files.
 pub(crate) fn check_given(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Result<(), Failure> {
     let wall = of(settings, folder);
     let kept = protected(settings);
@@ -24,7 +24,10 @@ pub(crate) fn check_given(settings: &Settings, folder: &Path, added: &[PathBuf])
     Ok(())
 }
 
-/// The sandbox of this folder, or the reason why it is missing.
+/// Creates the sandbox of this folder.
+///
+/// # Errors
+/// Returns the reason why there is no sandbox.
 pub(crate) fn here(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Result<Sandbox, String> {
     Sandbox::new(of(settings, folder), folder, added)
 }

@@ -1,17 +1,17 @@
-//! `--script`: the built-in examples by their names, or a file.
+//! `--script`: a built-in example by its name, or a file.
 
 use crate::failure::{Failure, OrFail, reason};
 use crate::source;
 use askuser_agent::Script;
 use std::fs::File;
 
-/// The examples: the same as in `examples/agent` of the repository.
+/// The built-in examples, which are also in `examples/agent` of the repository.
 const BUILT_IN: &[(&str, &str)] = &[
     ("demo", include_str!("../../../demo/agent/database.json")),
     ("plan", include_str!("../../../demo/agent/plan.json")),
 ];
 
-/// The script of this name or path. A file that has the name of an example is `./NAME`.
+/// Reads the script with this name or path. A file with the name of an example is given as `./NAME`.
 pub(crate) fn read(name: &str) -> Result<Script, Failure> {
     let text = match BUILT_IN.iter().find(|(known, _)| *known == name) {
         Some((_, text)) => (*text).to_owned(),

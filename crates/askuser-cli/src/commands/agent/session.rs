@@ -8,7 +8,8 @@ use askuser_agent::{AgentEvent, Session, Transcript, TranscriptError};
 use clap::ArgMatches;
 use std::path::{Path, PathBuf};
 
-/// The options without which a session is not resumed: where its answers come from is not recorded.
+/// The options that have to be repeated to resume a session. The session does not record the source of its model's
+/// answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Again(Vec<String>);
 
@@ -22,21 +23,23 @@ impl Again {
         Again([("script", "script"), ("base_url", "base-url")].into_iter().filter_map(given).flatten().collect())
     }
 
-    /// The command that resumes a session.
+    /// Returns the command that resumes a session.
     pub(crate) fn command(&self, id: &str) -> String {
         let words = ["askuser", "agent", "--resume", id].into_iter().map(str::to_owned);
         words.chain(self.0.iter().cloned()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The files that control sessions, permissions and settings. Only the user may change them without asking.
+/// Returns the files that control sessions, permissions and settings. Only the user may change them without a
+/// permission.
 pub(crate) fn protected() -> Vec<PathBuf> {
     let config = config::user_folder(|name| std::env::var(name).ok());
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
     state_folder().ok().into_iter().chain(config).map(real).collect()
 }
 
-/// The folder of sessions. Sessions that another user could have written are not resumed.
+/// Returns the folder of sessions. Fails if another user could write to the folder, because such sessions are not
+/// resumed.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;
@@ -51,7 +54,7 @@ pub(crate) fn events(id: &str) -> Result<Vec<AgentEvent>, Failure> {
     Transcript::events(&folder()?, id).map_err(|error| Failure::new(error).hint("`askuser agent sessions` lists them"))
 }
 
-/// The sessions of a folder, the last one first.
+/// Returns the sessions of a folder, the latest first.
 pub(crate) fn of_folder(cwd: &Path) -> Result<Vec<Session>, Failure> {
     Ok(Transcript::list(&folder()?).into_iter().filter(|session| session.cwd == cwd).collect())
 }
@@ -70,7 +73,8 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
     })
 }
 
-/// The last session of a folder with a prompt in it. If another process has it open, no other one is taken.
+/// Opens the latest session of a folder that contains a message. If another process has that session open, this is an
+/// error and no other session is opened.
 pub(crate) fn last(cwd: &Path) -> Result<Transcript, Failure> {
     let last = of_folder(cwd)?.into_iter().find(|session| !session.opening.trim().is_empty());
     let Some(last) = last else { return Err(Failure::new(format!("there is no session of {} yet", cwd.display()))) };

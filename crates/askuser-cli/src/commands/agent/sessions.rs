@@ -1,4 +1,4 @@
-//! `askuser agent sessions`: which sessions there are, and which of them mention a text.
+//! `askuser agent sessions`: lists the sessions, or those that mention a text.
 
 use super::session;
 use crate::failure::{self, Failure};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     finish(&lines)
 }
 
-/// `01999f3c2aa-5b1e77c0  2026-11-15 22:04  ~/shop  Set up storage`
+/// Returns a line such as `01999f3c2aa-5b1e77c0  2026-11-15 22:04  ~/shop  Set up storage`.
 fn show(session: &Session, mention: Option<&str>, args: &ArgMatches) -> String {
     let changed_ms = session.changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     if args.get_flag("json") {
@@ -57,11 +57,12 @@ fn show(session: &Session, mention: Option<&str>, args: &ArgMatches) -> String {
     format!("{id}  {changed}{folder}  {opening}{mention}\n")
 }
 
-/// A part of a text in one line, with what was looked for in it.
+/// Returns a part of a text in one line, with the wanted words in it.
 fn excerpt(text: &str, wanted: &str) -> String {
     let line = sanitize::line(text.trim());
     let before = line.to_lowercase().find(&wanted.to_lowercase()).unwrap_or(0);
-    // A little of what comes before it, at about the right place: upper and lower case may differ in length.
+    // The excerpt begins a little before the match. The position is approximate, because upper and lower case may
+    // differ in length.
     let begin = line.chars().count().min(before).saturating_sub(SHOWN / 2);
     let mut shown: String = line.chars().skip(begin).take(SHOWN).collect();
     if begin > 0 {

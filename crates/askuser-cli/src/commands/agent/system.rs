@@ -1,8 +1,8 @@
 //! The system prompt: the task, the environment, and the project's own notes.
 //!
-//! A project is not trusted. Its notes are bounded regular files in its own folders, from the repository's root down to
-//! the working folder. Links are not followed, because they could send any file of the user to the provider. Opening
-//! never blocks.
+//! A project is not trusted. Its notes must be regular files of bounded size in its own folders. These are the folders
+//! from the repository's root down to the working folder. Links are not followed, because they could send any file of
+//! the user to the provider. Opening never blocks.
 
 use super::git_state;
 use crate::store::words;
@@ -13,19 +13,20 @@ use std::time::UNIX_EPOCH;
 
 const SYSTEM: &str = include_str!("../../../prompts/agent/system.txt");
 
-/// Files in which projects tell agents about themselves; the first one found in a folder counts.
+/// The files in which projects describe themselves to agents. The first file found in a folder counts.
 const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// More than this is not read of one file, nor of all together: every request pays for it.
+/// The number of bytes that are read of one file, and of all files together. Every request includes these texts and
+/// costs tokens.
 const MAX_BYTES: u64 = 20_000;
 const MAX_TOTAL_BYTES: u64 = 40_000;
 
 enum Notes {
     None,
     Text(String),
-    /// It is longer than what is read of it.
+    /// The beginning of notes that are longer than the limit.
     Cut(String),
-    /// It is not a regular file of the user's.
+    /// The reason why the notes are not read, such as not being a regular file of the user.
     Refused(String),
 }
 
@@ -51,9 +52,10 @@ pub(crate) fn prompt(cwd: &Path) -> String {
     prompt
 }
 
-/// The notes of all folders, nearest last, each with its path. If they do not all fit, the nearest have priority.
+/// Returns the notes of all folders, nearest last, each with its path. If they do not all fit, the nearest have
+/// priority.
 fn all_notes(cwd: &Path) -> Vec<(String, String)> {
-    // With links resolved, so that each folder is a real one and the repository is the right one.
+    // The links are resolved, so that each folder is a real one and the repository is the right one.
     let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
     let root = match ownership::repository(&cwd) {
         Ok(root) => root.unwrap_or(&cwd),
@@ -74,7 +76,7 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     all
 }
 
-/// The notes of a folder with their file name, within the remaining room.
+/// Returns the notes of a folder with their file name, within the remaining room; `None` if there are none.
 fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, String)> {
     for file in NOTES {
         let name = below.join(file).display().to_string();
@@ -93,13 +95,13 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
     None
 }
 
-/// Whether this is a link to one of the other files, beside it, which is looked at itself.
+/// Returns whether this is a link to another note file in the same folder, which is read itself.
 fn is_another_name(path: &Path) -> bool {
     let target = std::fs::read_link(path).unwrap_or_default();
     NOTES.iter().any(|name| target.strip_prefix(".").unwrap_or(&target) == Path::new(name))
 }
 
-/// The note about a shortened file.
+/// Returns the notice about a shortened file.
 fn how_much(bytes: u64) -> String {
     match bytes {
         0 => format!("is not read: those of the folders below it have {MAX_TOTAL_BYTES} bytes already"),
@@ -153,7 +155,7 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
-    /// The file names and texts of a folder's notes.
+    /// Returns the file names and texts of a folder's notes.
     fn told(folder: &Path) -> Vec<(String, String)> {
         all_notes(folder)
     }
@@ -184,7 +186,7 @@ mod tests {
         assert!(prompt.ends_with("\nThe project's a/b/c/AGENTS.md:\n\nnearest\n"), "{prompt}");
     }
 
-    // Windows lets only an administrator make links.
+    // Only an administrator can create links on Windows.
     #[cfg(unix)]
     #[test]
     fn a_second_name_of_the_same_notes_is_no_reason_to_complain() {
@@ -237,7 +239,7 @@ mod tests {
         assert!(matches!(notes(folder.path(), 10), Notes::Refused(fact) if fact.ends_with("must be a regular file")));
     }
 
-    // Windows lets only an administrator make links.
+    // Only an administrator can create links on Windows.
     #[cfg(unix)]
     #[test]
     fn no_folder_in_between_is_a_link() {
@@ -253,7 +255,7 @@ mod tests {
         );
     }
 
-    // Windows lets only an administrator make links.
+    // Only an administrator can create links on Windows.
     #[cfg(unix)]
     #[test]
     fn a_link_does_not_send_a_file_from_elsewhere_to_the_provider() {
@@ -265,7 +267,7 @@ mod tests {
         assert!(prompt(folder.path()).contains("The project's CLAUDE.md:\n\nUse tabs."));
     }
 
-    // Windows has no such owners.
+    // Windows has no such file owners.
     #[cfg(unix)]
     #[test]
     fn what_another_user_owns_does_not_steer() {
@@ -276,7 +278,7 @@ mod tests {
         write(outer.path().join("proj/AGENTS.md"), "here");
         let work = outer.path().join("proj");
         assert_eq!(told(&work), pairs([("AGENTS.md", "above"), ("proj/AGENTS.md", "here")]));
-        // Only root can give something away.
+        // Only root can change the owner of a file.
         if chown(outer.path().join("AGENTS.md"), Some(65534), None).is_err() {
             return;
         }
@@ -285,7 +287,7 @@ mod tests {
         assert_eq!(told(&work), pairs([("AGENTS.md", "here")]));
     }
 
-    // Only rustix for Linux makes pipes.
+    // Only rustix for Linux can create pipes.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_does_not_hang_the_start() {

@@ -6,10 +6,10 @@ use askuser::sanitize;
 use askuser_terminal::text::{Line, Span, Style};
 use askuser_terminal::{Role, Theme, wrap};
 
-/// A checked thing: its facts, and its fix if something is wrong.
+/// The result of a check: its facts, and a fix if there is a problem.
 pub(super) struct Row {
     name: String,
-    /// `None` if the row states a fact without a judgement.
+    /// The judgement: `Some(true)` is good, `Some(false)` is a problem, and `None` is a fact without a judgement.
     pub(super) is_well: Option<bool>,
     facts: Vec<String>,
     fix: Option<String>,
@@ -33,7 +33,7 @@ impl Row {
         Row { is_well: Some(false), fix: failure.hint.clone(), ..Row::plain(name, fact) }
     }
 
-    /// A check that has no result in time.
+    /// Returns the row of a check that has no result in time.
     pub(super) fn late(name: &str) -> Row {
         let fact = format!("not checked: no result within {} s", LIMIT.as_secs());
         Row { is_well: Some(false), ..Row::plain(name, fact) }
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// The verdict, then a row for each check, wrapped at words.
+/// Returns the verdict, then a row for each check, wrapped at words.
 pub(super) fn lines(verdict: &Row, rows: &[Row], theme: &Theme, columns: Option<usize>) -> Vec<Line<'static>> {
     const NAME: usize = 14;
     let mark = |row: &Row| match row.is_well {
@@ -62,7 +62,7 @@ pub(super) fn lines(verdict: &Row, rows: &[Row], theme: &Theme, columns: Option<
     lines
 }
 
-/// The facts and the fix of a row, from this column on. The first line begins with `lead`.
+/// Returns the lines with the facts and the fix of a row, starting in this column. The first line begins with `lead`.
 fn row_lines(
     lead: Vec<Span<'static>>,
     column: usize,

@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) const AGENT: &str = "claude-code";
 
 pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
-    // The dialogs of a client that an agent's command has started have no person, so no question is asked.
+    // An agent's command has started this client, so no person sees its dialogs and no question is asked.
     if !actor(Via::Hook).is_a_person() {
         return Ok(());
     }
@@ -40,12 +40,12 @@ pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result
     ask(kind, event, request, form.as_ref(), settings)
 }
 
-/// The event as a question; `None` if it cannot be put as one, so that Claude Code has to.
+/// Converts an event to a question. Returns `None` if that is not possible, and Claude Code then asks in its dialog.
 pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option<Form>)> {
     let text = |name: &str| event.get(name).and_then(Value::as_str);
     let (set, context, form) = match kind {
         HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog => {
-            // Claude Code shows no questions that it did not find valid itself.
+            // Claude Code shows only questions that it has found valid itself.
             (QuestionSet::parse(event["tool_input"].clone(), &Rules::repair()).ok()?, None, None)
         }
         HookEvent::Permission => {
@@ -67,14 +67,15 @@ pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option
     Some((Request::new(key, set).with_origin(origin).with_context(context), form))
 }
 
-/// The key of a call: its session and prompt, and the subagent that makes it.
+/// Returns the key of a call: its session and prompt, and the subagent that makes it.
 fn key(event: &Value, call: String) -> RequestKey {
     let text = |name: &str| event[name].as_str().unwrap_or_default();
     let session = format!("claude-code {} {}", text("session_id"), text("prompt_id"));
     RequestKey::new(session, call).in_tasks(event["agent_id"].as_str())
 }
 
-/// The call that an event is about, as it would run now.
+/// Returns the call that an event is about, with the file change that it would make now. `None` if the event has no
+/// call.
 fn tool_use(event: &Value) -> Option<ToolUse> {
     let tool = event["tool_name"].as_str()?;
     let input = event["tool_input"].as_object()?;
@@ -82,8 +83,8 @@ fn tool_use(event: &Value) -> Option<ToolUse> {
     Some(askuser_markdown::tool_use(tool, input, folder, &regular_file::read_if_there))
 }
 
-/// Withdraws the questions that were decided in Claude Code's own dialog. Only a later event shows that, because Claude
-/// Code leaves a hook running whose decision it does not need.
+/// Withdraws the questions that were decided in Claude Code's own dialog. Only a later event reports such a decision,
+/// because Claude Code does not end a hook that has become useless.
 fn withdraw_decided(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
     let of_event = key(event, String::new());
     let is_decided = |question: &&StoredQuestion| {
@@ -93,13 +94,14 @@ fn withdraw_decided(kind: HookEvent, event: &Value, settings: &Settings) -> Resu
     };
     let claude = Handle::new(open(settings)?, Principal::agent(&origin(AGENT)));
     for_each_page(&claude, Filter::pending(), |questions| {
-        // A tool that ran decides one question; the end of a turn decides all of them.
+        // A tool that has run decides one question. The end of a turn decides all of its questions.
         let most = if kind == HookEvent::TurnEnded { usize::MAX } else { 1 };
         questions.iter().filter(is_decided).take(most).try_for_each(|question| withdraw(&claude, &question.id))
     })
 }
 
-/// Whether a question was asked for the call of an event. Claude Code adds the answers to the input of its questions.
+/// Returns whether a question was asked for the call of an event. Claude Code adds the answers to the input of its
+/// questions.
 fn is_about(request: &Request, event: &Value) -> bool {
     match request.context() {
         Some(Context::ToolUse(call)) => {
@@ -112,7 +114,8 @@ fn is_about(request: &Request, event: &Value) -> bool {
     }
 }
 
-/// Withdraws a question that was decided in a dialog of Claude Code. It may have been answered in the inbox meanwhile.
+/// Withdraws a question that was decided in a dialog of Claude Code. The question may have been answered in the inbox
+/// meanwhile.
 fn withdraw(claude: &Handle, which: impl Into<QuestionRef>) -> Result<(), Failure> {
     match block_on(claude.withdraw(which, &attempt()?)) {
         Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
@@ -127,7 +130,7 @@ fn ask(
     form: Option<&Form>,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    // Answers of files and rules do not apply here, because Claude Code takes every reply as the user's. A rule to ask
+    // Answers of files and rules do not apply here, because Claude Code treats every reply as the user's. A rule to ask
     // no person still applies.
     if kind.is_question() && settings.headless.is_some() {
         return Ok(());
@@ -137,10 +140,10 @@ fn ask(
     let delivered = runtime()?.block_on(until_signal(asker.ask(&request)))?;
     let delivered = delivered.transpose().map_err(|error| Failure::new(error.chain()))?;
     if delivered.is_none() && matches!(kind, HookEvent::QuestionsInDialog | HookEvent::Permission) {
-        // It was decided there, or Claude Code has ended: no answer could reach it.
+        // The question was decided in the dialog, or Claude Code has ended. An answer could not reach it.
         withdraw(&claude, request.key())?;
     }
-    // Otherwise it stays, marked as having no process that waits for it.
+    // Otherwise the question stays, marked as having no process that waits for it.
     let Some(delivery) = delivered else { return Ok(()) };
     let is_unchanged = || request.context().cloned() == tool_use(event).map(Context::ToolUse);
     let output = decision::of(kind, request.set(), form, delivery.resolution(), &is_unchanged);

@@ -1,5 +1,5 @@
-//! Answers to background questions on their way to Claude Code and Codex. A hook tells that there is an answer; the model fetches it with
-//! its ticket, so that the answer is the result of a tool.
+//! Delivers answers to background questions to Claude Code and Codex. A hook reports that there is an answer. The model
+//! fetches it with its ticket, so that the answer is the result of a tool.
 
 use super::asking::{AGENT, print};
 use super::transcript::tail;
@@ -20,17 +20,17 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The exit code by which an asynchronous hook wakes Claude Code.
+/// The exit code with which an asynchronous hook wakes Claude Code.
 const WAKES: u8 = 2;
 
-/// The agent whose hook runs.
+/// The agent that runs the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agent {
     Claude,
     Codex,
 }
 
-/// An event as far as it concerns background questions.
+/// The fields of an event that background questions use.
 #[derive(Deserialize)]
 struct Event {
     #[serde(default)]
@@ -40,7 +40,7 @@ struct Event {
     tool_response: Option<Value>,
 }
 
-/// A result of our tools about one question.
+/// A result of an askuser tool about one question.
 #[derive(Deserialize)]
 struct ToolResult {
     ticket: QuestionId,
@@ -53,7 +53,7 @@ impl ToolResult {
     }
 }
 
-/// The results in a JSON value, also those that it holds as text.
+/// Appends the results in a JSON value to `found`, including the results inside its texts.
 fn results(value: &Value, found: &mut Vec<ToolResult>) {
     match value {
         Value::Object(fields) => {
@@ -70,7 +70,7 @@ fn results(value: &Value, found: &mut Vec<ToolResult>) {
     }
 }
 
-/// The tickets of a transcript, each with whether the answer stands there too.
+/// Returns the tickets of a transcript. The `bool` tells whether the transcript also contains the answer.
 fn tickets(transcript: &str) -> Vec<(QuestionId, bool)> {
     let mut found = Vec::new();
     for line in transcript.lines().filter(|line| line.contains("ticket")) {
@@ -86,7 +86,7 @@ fn tickets(transcript: &str) -> Vec<(QuestionId, bool)> {
     tickets
 }
 
-/// Whether a person has replied and the model has not asked for it. To dismiss a question wakes no agent.
+/// Returns whether a person has replied to a background question. A dismissed question wakes no agent.
 fn is_news(question: &StoredQuestion) -> bool {
     question.request.is_in_background()
         && matches!(question.state(), State::Answered | State::Declined | State::Discuss)
@@ -97,16 +97,17 @@ fn notice(id: &QuestionId, is_again: bool) -> String {
     format!("{question} {id} was answered. Call AskUserQuestionResult with this ticket now.")
 }
 
-/// The questions of an agent, as it uses the store.
+/// Opens the store with this agent as the principal.
 fn questions_of(agent: Agent, settings: &Settings) -> Result<Handle, Failure> {
     let name = if agent == Agent::Claude { AGENT } else { "codex-mcp-client" };
     Ok(Handle::new(open(settings)?, Principal::agent(&origin(name))))
 }
 
-/// Says what has come meanwhile, at the end of a turn once for each answer, and when a session goes on.
+/// Prints a notice for each new answer. At the end of a turn an answer is reported once. When a session continues, an
+/// answer that was not fetched is reported again.
 pub(super) fn remind(agent: Agent, event: &Value, settings: &Settings) -> Result<(), Failure> {
     let event = Event::deserialize(event).or_fail("not an event")?;
-    // A subagent does not fetch what its main agent has asked.
+    // A subagent does not fetch the answers to its main agent's questions.
     let Some(path) = event.transcript_path.as_ref().filter(|_| event.hook_event_name != "SubagentStop") else {
         return Ok(());
     };
@@ -120,7 +121,7 @@ pub(super) fn remind(agent: Agent, event: &Value, settings: &Settings) -> Result
     for (id, is_fetched) in tickets {
         let question = match block_on(store.get(&id)) {
             Ok(question) => question,
-            // It is no question of this agent's, or it was purged.
+            // The question belongs to another agent, or was purged.
             Err(StoreError::NotFound(_) | StoreError::Forbidden(_)) => continue,
             Err(error) => return Err(failed(error)),
         };
@@ -147,7 +148,7 @@ pub(super) fn remind(agent: Agent, event: &Value, settings: &Settings) -> Result
     }
 }
 
-/// Waits for the answer to the question that a call has asked, and wakes the session of Claude Code. Returns the exit code.
+/// Waits for the answer to a call's question, and wakes the session of Claude Code. Returns the exit code.
 pub(super) fn wake(event: &Value, settings: &Settings) -> Result<u8, Failure> {
     let event = Event::deserialize(event).or_fail("not an event")?;
     let mut asked = Vec::new();
@@ -163,7 +164,8 @@ pub(super) fn wake(event: &Value, settings: &Settings) -> Result<u8, Failure> {
     }
 }
 
-/// The notice of an answer once there is one. `None` if the agent has it, or has been told.
+/// Waits for an answer and returns the notice about it. Returns `None` if the answer is no news, or was already
+/// reported.
 fn wait_for_news(store: &Handle, id: &QuestionId) -> Result<Option<String>, Failure> {
     let ended = runtime()?.block_on(until_signal(store.wait(id)))?;
     if ended.transpose().map_err(failed)?.is_none() {
@@ -181,7 +183,7 @@ struct Errand {
     ticket: QuestionId,
 }
 
-/// Starts a process that waits for an answer and outlives the hook: no hook of Codex wakes a session.
+/// Starts a process that waits for an answer and outlives the hook, because no hook of Codex wakes a session.
 fn wait_beside(session: &str, ticket: &QuestionId) -> Result<(), Failure> {
     let program = std::env::current_exe().or_fail("cannot find this program")?;
     let mut command = Command::new(program);
@@ -194,7 +196,7 @@ fn wait_beside(session: &str, ticket: &QuestionId) -> Result<(), Failure> {
     written.or_fail("cannot start")
 }
 
-/// Waits for an answer and queues the notice of it in a session of Codex. One process waits for each question.
+/// Waits for an answer and queues a notice about it in a session of Codex. Only one process waits for each question.
 pub(super) fn queue(errand: &Value, settings: &Settings) -> Result<(), Failure> {
     let Errand { session, ticket } = Errand::deserialize(errand).or_fail("not an errand")?;
     let folder = state_folder()?.join("codex");

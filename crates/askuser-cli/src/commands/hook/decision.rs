@@ -1,4 +1,4 @@
-//! A resolution as the output of Claude Code's hooks. Without a decision there is no output.
+//! Converts a resolution to the output of Claude Code's hooks. Without a decision there is no output.
 
 use super::elicitation::Form;
 use crate::commands::hook::event::HookEvent;
@@ -6,8 +6,8 @@ use askuser::permission::{FILE_CHANGED, MayPermit, Verdict, verdict};
 use askuser::{QuestionSet, Resolution, Status, report};
 use serde_json::{Value, json};
 
-/// The `hookSpecificOutput`; `None` leaves it to Claude Code. An allowed call runs only if it `is_unchanged` since it
-/// was shown.
+/// Returns the `hookSpecificOutput`; `None` leaves the decision to Claude Code. An allowed call runs only if it
+/// `is_unchanged` since it was shown.
 pub(super) fn of(
     kind: HookEvent,
     set: &QuestionSet,
@@ -16,7 +16,7 @@ pub(super) fn of(
     is_unchanged: &dyn Fn() -> bool,
 ) -> Option<Value> {
     let status = resolution.outcome().status();
-    // An unanswered question gets no reply. Claude Code takes every reply as its user's, so answers of files and rules
+    // An unanswered question gets no reply. Claude Code treats every reply as its user's, so answers of files and rules
     // are not passed on.
     if matches!(status, Status::TimedOut | Status::Unavailable { .. }) || !resolution.is_a_persons() {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn of(
     }
 }
 
-/// Refuses a tool for a reason that the model reads.
+/// Returns the output that refuses a tool. The model reads the reason.
 pub(super) fn denied(kind: HookEvent, why: &str) -> Value {
     match kind {
         HookEvent::QuestionsBeforeTool => {
@@ -54,7 +54,8 @@ fn in_dialog(decision: Value) -> Value {
     json!({"hookEventName": "PermissionRequest", "decision": decision})
 }
 
-/// A tool runs only if a person chose just that. Where no person decided, Claude Code does.
+/// Returns the output for a permission. A tool runs only if a person chose exactly that. If no person decided, the
+/// decision is left to Claude Code.
 fn permission(set: &QuestionSet, resolution: &Resolution, is_unchanged: &dyn Fn() -> bool) -> Option<Value> {
     let verdict = verdict(set, resolution, MayPermit::Person);
     Some(match verdict.refusal() {

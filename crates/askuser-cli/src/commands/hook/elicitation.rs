@@ -1,18 +1,20 @@
-//! A form of an MCP server as questions, one for each choice. Claude Code shows a form that needs anything else.
+//! Converts a form of an MCP server to questions, one for each choice. Claude Code shows the forms that have other
+//! required fields.
 
 use askuser::{Context, Limits, QuestionSet, Resolution, Rules};
 use serde_json::{Map, Value, json};
 
 pub(super) struct Form {
     pub(super) set: QuestionSet,
-    /// The words of the server, or where typed words go, if the question does not say it.
+    /// The message of the server, or the name of the text field, if the question does not contain it. `None` if neither
+    /// is needed.
     pub(super) context: Option<Context>,
     fields: Vec<Field>,
-    /// The field that takes words instead of the only choice, or beside it.
+    /// The text field that is filled in instead of the only choice, or in addition to it. `None` without such a field.
     words: Option<String>,
 }
 
-/// A choice of the form, and the value of each label.
+/// A choice of the form, with the value of each label.
 struct Field {
     name: String,
     is_list: bool,
@@ -20,7 +22,8 @@ struct Field {
 }
 
 impl Form {
-    /// The form of an event; `None` if a field that is required is no choice, or if a choice does not fit a question.
+    /// Parses the form of an event. Returns `None` if a required field is no choice, or if a choice does not fit a
+    /// question.
     pub(super) fn of(event: &Value) -> Option<Form> {
         let message = event["message"].as_str()?;
         let schema = &event["requested_schema"];
@@ -31,7 +34,7 @@ impl Form {
         let others: Vec<&String> = properties.keys().filter(is_other).collect();
         let words = match (&fields[..], &others[..]) {
             _ if others.iter().any(|name| is_required(name)) => return None,
-            // Words alone leave the choice open.
+            // An answer with text only would leave a required choice open.
             ([choice], [name]) if properties[*name]["type"] == "string" && !is_required(&choice.name) => Some(*name),
             _ => None,
         };
@@ -59,7 +62,7 @@ impl Form {
         Some(Form { set, context: context.map(Context::Prose), fields, words: words.cloned() })
     }
 
-    /// The answers as the form takes them; `None` if it has no field for one.
+    /// Returns the answers as the form's content; `None` if the form has no field for an answer.
     pub(super) fn content(&self, resolution: &Resolution) -> Option<Value> {
         let mut content = Map::new();
         for (field, question) in self.fields.iter().zip(self.set.questions()) {
@@ -90,7 +93,8 @@ fn field(name: &str, schema: &Value) -> Option<Field> {
     }
 }
 
-/// `enum` with or without names, or a list of `const` with titles.
+/// Parses the choices of a schema: an `enum`, with or without names, or a list of `const` with titles. Returns `None`
+/// for any other schema.
 fn choices(schema: &Value) -> Option<Vec<(String, Value)>> {
     let titled = ["oneOf", "anyOf"].iter().find_map(|name| schema[*name].as_array());
     match (schema["enum"].as_array(), titled) {

@@ -1,54 +1,54 @@
-//! An event of Claude Code's hooks, as far as it concerns us.
+//! The events of Claude Code's hooks that askuser handles.
 
 use serde_json::Value;
 
-/// Claude Code's own question tool.
+/// The name of Claude Code's own question tool.
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
-/// The value of `CLAUDE_CODE_ENTRYPOINT` in a terminal.
+/// The value of `CLAUDE_CODE_ENTRYPOINT` if Claude Code has a screen.
 const WITH_SCREEN: &str = "cli";
-/// The value in `claude -p`.
+/// The value of `CLAUDE_CODE_ENTRYPOINT` if Claude Code runs without a screen (`claude -p`).
 const HEADLESS: &str = "sdk-cli";
-/// The variable that says how Claude Code was started.
+/// The variable that tells how Claude Code was started.
 pub(crate) const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookEvent {
-    /// Questions of the model, before its tool runs.
+    /// The model asks questions, and its tool has not run yet.
     QuestionsBeforeTool,
-    /// Questions of the model, while Claude Code shows them too.
+    /// The model asks questions, and Claude Code also shows them.
     QuestionsInDialog,
-    /// The permission of a tool, while Claude Code asks the same.
+    /// A tool needs a permission, and Claude Code also asks for it.
     Permission,
     Elicitation,
-    /// A tool has run: what was asked about it is decided.
+    /// A tool has run, so the questions about its call are decided.
     ToolRan,
-    /// A turn has ended: what was asked in it is decided.
+    /// A turn has ended, so its questions are decided.
     TurnEnded,
-    /// A session was resumed, or its conversation summarised.
+    /// A session was resumed, or its conversation was summarised.
     SessionWentOn,
 }
 
 impl HookEvent {
-    /// Whether the model asks by Claude Code's own tool.
+    /// Returns whether the model asks with Claude Code's own tool.
     pub(crate) fn is_question(self) -> bool {
         matches!(self, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog)
     }
 
-    /// Whether it says that something was decided elsewhere.
+    /// Returns whether the event reports a decision made elsewhere.
     pub(crate) fn ends_questions(self) -> bool {
         matches!(self, HookEvent::ToolRan | HookEvent::TurnEnded)
     }
 
-    /// Whether an asynchronous hook wakes a session. Elsewhere such a hook holds up the turn.
+    /// Returns whether an asynchronous hook wakes a session. Without a screen, such a hook would block the turn.
     pub(crate) fn may_wake(entrypoint: Option<&str>) -> bool {
         entrypoint == Some(WITH_SCREEN)
     }
 
-    /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.
+    /// Parses an event. Returns `None` if there is nothing to ask, or if Claude Code asks by itself.
     ///
-    /// Claude Code waits for a `PreToolUse` and an `Elicitation` hook before it shows anything: with a screen of its own it
-    /// has to be left alone there, or the person at the terminal would not see the question. How it was started is the only sign of
-    /// that; where it is unknown, nothing is asked.
+    /// Claude Code waits for a `PreToolUse` and an `Elicitation` hook before it shows a question. With a screen it must
+    /// not wait, or the person at the terminal would not see the question. Only the entrypoint tells whether there is a
+    /// screen. If the entrypoint is unknown, no question is asked.
     pub(crate) fn of(event: &Value, entrypoint: Option<&str>) -> Option<HookEvent> {
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let is_headless = entrypoint == Some(HEADLESS);
@@ -56,14 +56,14 @@ impl HookEvent {
         match (text("hook_event_name"), text("tool_name")) {
             ("PreToolUse", QUESTION_TOOL) => (is_headless && !is_answered).then_some(HookEvent::QuestionsBeforeTool),
             ("PermissionRequest", QUESTION_TOOL) => (!is_answered).then_some(HookEvent::QuestionsInDialog),
-            // Asking whether we may ask is of no use.
+            // A call of askuser's own tools needs no permission, because it only asks.
             ("PermissionRequest", tool) if tool.is_empty() || tool.starts_with("mcp__askuser__") => None,
             ("PermissionRequest", _) => Some(HookEvent::Permission),
             ("PostToolUse" | "PostToolUseFailure", tool) if tool.starts_with("mcp__askuser__") => None,
             ("PostToolUse" | "PostToolUseFailure", _) => Some(HookEvent::ToolRan),
             ("Stop" | "SubagentStop", _) => Some(HookEvent::TurnEnded),
             ("SessionStart", _) => matches!(text("source"), "resume" | "compact").then_some(HookEvent::SessionWentOn),
-            // Our own server puts its forms into the inbox by itself.
+            // The MCP server of askuser puts its forms into the inbox itself.
             ("Elicitation", _) if text("mcp_server_name") == "askuser" => None,
             ("Elicitation", _) => {
                 (is_headless && matches!(text("mode"), "" | "form")).then_some(HookEvent::Elicitation)

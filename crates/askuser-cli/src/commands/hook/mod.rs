@@ -1,5 +1,5 @@
-//! `askuser hook`: Claude Code runs it before most of its actions, and most need no reply. That is decided first,
-//! without reading settings or opening a store.
+//! `askuser hook`: handles an event of Claude Code. Claude Code runs the hook before most of its actions, and most
+//! events need no reply. Such events are filtered out first, before settings are read or a store is opened.
 
 mod asking;
 mod background;
@@ -30,7 +30,7 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     let has = |flag: &str| flags.as_ref().is_some_and(|flags| flags.get_flag(flag));
     let mut stdin = io::stdin().lock();
     let read = source::read("standard input", &mut stdin);
-    // The writer must not fail because we have read enough.
+    // The rest is read too, so that the writer does not fail.
     let _ = io::copy(&mut stdin, &mut io::sink());
     let event: Value = serde_json::from_str(&read?).or_fail("not an event")?;
     let entrypoint = std::env::var(ENTRYPOINT).ok();
@@ -47,7 +47,7 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         return Ok(exit::ANSWERED);
     };
     let settings = settings()?;
-    // Tools run all the time; a person is rarely asked about one.
+    // Tools run all the time, but few of them need a question. The store is opened only if a question waits.
     let is_asked = !kind.ends_questions() && kind != HookEvent::SessionWentOn;
     if is_asked || kind.ends_questions() && a_question_waits(&settings)? {
         asking::run(kind, &event, &settings)?;
@@ -58,7 +58,7 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     Ok(exit::ANSWERED)
 }
 
-/// Returns `true` if a process may be waiting for an answer from the inbox.
+/// Returns whether a process may be waiting for an answer from the inbox.
 fn a_question_waits(settings: &Settings) -> Result<bool, Failure> {
     let folder = askuser_inbox::waiting_folder(&inbox_file(settings)?);
     Ok(std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()))

@@ -1,4 +1,4 @@
-//! Events as Claude Code sends them, and what it reads of the decision.
+//! The events as Claude Code sends them, and the decisions that it reads.
 
 use super::asking::request;
 use super::decision;
@@ -19,12 +19,12 @@ fn event() -> Value {
     })
 }
 
-/// The decision after these rows were chosen, or these words typed.
+/// Returns the decision after these rows were chosen, or this text was typed.
 fn decided(kind: HookEvent, event: &Value, rows: &[usize], typed: Option<&str>, via: Via) -> Option<Value> {
     noted(kind, event, rows, typed, None, via)
 }
 
-/// The same with a note.
+/// Returns the decision after an answer with a note.
 fn noted(
     kind: HookEvent,
     event: &Value,
@@ -158,7 +158,7 @@ fn a_form_of_choices_is_asked_and_filled_in_and_any_other_is_not() {
     assert!(asked(both).is_none(), "a field that is required would stay empty");
 }
 
-/// A form with one choice, and with this further field.
+/// Returns a form with one choice and this further field.
 fn form(further: &str, required: &[&str]) -> Value {
     let mut properties = json!({"size": {"type": "string", "enum": ["s", "l"]}});
     if !further.is_empty() {

@@ -1,6 +1,6 @@
-//! The model's own words before a call, from the transcript that Claude Code writes.
+//! Reads the model's own words before a call from the transcript that Claude Code writes.
 //!
-//! The file is untrusted and may lag behind: a missing reason never delays a question by more than half a second.
+//! The file is untrusted and may lag behind. A missing reason delays a question by at most half a second.
 
 use super::event::QUESTION_TOOL;
 use crate::ownership::open_found;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The most of a transcript that is read, from its end.
+/// The maximum number of bytes that are read from the end of a transcript.
 const MAX_READ: u64 = 4 << 20;
-/// The time within which the transcript must contain the call. Claude Code writes it about 0.1 s late at the beginning
-/// of a session.
+/// The time within which the transcript must contain the call. At the beginning of a session, Claude Code writes it
+/// about 0.1 s late.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A line of the transcript.
@@ -52,7 +52,7 @@ enum Block {
     Other,
 }
 
-/// The last words of the model before the call that an event is about.
+/// Returns the last words of the model before the call of an event; `None` if there are none.
 pub(super) fn last_words(event: &Value) -> Option<String> {
     let path = path(event)?;
     let end = Instant::now() + PATIENCE;
@@ -68,7 +68,8 @@ pub(super) fn last_words(event: &Value) -> Option<String> {
     }
 }
 
-/// The transcript of the session, or of the subagent that makes the call.
+/// Returns the path of the transcript of the session, or of the subagent that makes the call. `None` if the event has
+/// no valid path.
 fn path(event: &Value) -> Option<PathBuf> {
     let of_session = PathBuf::from(event["transcript_path"].as_str()?);
     let Some(agent) = event["agent_id"].as_str() else { return Some(of_session) };
@@ -85,8 +86,8 @@ pub(super) fn tail(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The text before the call; empty if the model wrote none in this turn, `None` if the transcript does not contain the
-/// call yet.
+/// Returns the text before the call. The text is empty if the model wrote none in this turn. `None` if the transcript
+/// does not contain the call yet.
 fn words_before(lines: &str, event: &Value) -> Option<String> {
     let messages = lines.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok()?.message);
     let mut has_call = false;
@@ -113,7 +114,8 @@ fn words_before(lines: &str, event: &Value) -> Option<String> {
     has_call.then(String::new)
 }
 
-/// Whether a call of the transcript is that of an event: by its id, or else by its tool and input.
+/// Returns whether a call of the transcript is the call of an event. They are compared by id, or else by tool and
+/// input.
 fn is_call(id: &str, name: &str, input: &Value, event: &Value) -> bool {
     let is_same_input = || match name {
         QUESTION_TOOL => input.get("questions") == event["tool_input"].get("questions"),

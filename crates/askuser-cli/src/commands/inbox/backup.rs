@@ -1,4 +1,4 @@
-//! `askuser inbox backup`: one file of an inbox in use.
+//! `askuser inbox backup`: writes an inbox in use to one file.
 
 use crate::config::Layers;
 use crate::failure::{Failure, OrFail};

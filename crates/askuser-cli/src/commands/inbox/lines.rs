@@ -1,5 +1,5 @@
-//! The list line by line, for screen readers and terminals that cannot be drawn on. It is printed, and the person types
-//! a line to act.
+//! The list in line mode, for screen readers and terminals without cursor movement. The list is printed, and the person
+//! types a line to act.
 
 use super::live::{News, Row, Section, broken, console, withdraw};
 use super::open;
@@ -14,7 +14,7 @@ use askuser_terminal::{Console, ConsoleEvent, Options, TerminalInput, wrap};
 
 const PAGE: u32 = 20;
 
-/// The request of a line.
+/// The request in a typed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked<'a> {
     List,
@@ -65,7 +65,7 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
             Asked::Open(number) | Asked::Withdraw(number) if page.at(number).is_some() => {
                 let Some(question) = page.at(number).cloned() else { continue };
                 let notice = if asked == Asked::Open(number) {
-                    // The terminal is the prompt's until it is answered or put aside.
+                    // The prompt uses the terminal until its question is answered or put aside.
                     terminal.console.close().map_err(broken)?;
                     let notice = open(&question, store, settings);
                     terminal = Lines::open(&options, store)?;
@@ -92,9 +92,9 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
 /// The page that was printed last.
 struct Page {
     section: Section,
-    /// The text that questions contain.
+    /// The filter text, which the listed questions contain.
     text: String,
-    /// The number of the first question, and of all of them.
+    /// The number of the first question on the page, and the count of all questions.
     first: usize,
     total: u64,
     rows: Vec<Row>,
@@ -110,7 +110,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// Reads a section from its first question on.
+    /// Reads the first page of a section.
     fn show(&mut self, section: Section, store: &Handle) -> Result<(), Failure> {
         *self = Page { section, text: std::mem::take(&mut self.text), ..Page::default() };
         self.total = done(store.count(&self.filter()))?;
@@ -128,7 +128,7 @@ impl Page {
         Ok(())
     }
 
-    /// Goes on to the next page, if there is one.
+    /// Reads the next page. Returns whether there is one.
     fn more(&mut self, store: &Handle) -> Result<bool, Failure> {
         let Some(next) = self.next else { return Ok(false) };
         self.first += self.rows.len();
@@ -136,7 +136,7 @@ impl Page {
         Ok(true)
     }
 
-    /// The question of this number, if it still waits.
+    /// Returns the question with this number, if it is on the page and still waits.
     fn at(&self, number: usize) -> Option<&StoredQuestion> {
         let row = self.rows.get(number.checked_sub(self.first)?)?;
         Some(&row.question).filter(|question| question.ending.is_none())
@@ -150,7 +150,7 @@ impl Page {
         format!("{of_number}; m: more; / and a text: filter; Enter: list again; q: leave")
     }
 
-    /// A line each.
+    /// Returns the lines of the page: a heading, then one line for each question.
     fn lines(&self) -> Vec<String> {
         let what = match self.section {
             Section::Waiting => format!("Inbox: {} waiting", self.total),
@@ -167,7 +167,7 @@ impl Page {
     }
 }
 
-/// `Claude Code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`
+/// Formats a question as `Claude Code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`.
 fn sentence(Row { question, unsent }: &Row) -> String {
     let who = words::who_and_where(question);
     match &question.ending {
@@ -183,7 +183,7 @@ fn sentence(Row { question, unsent }: &Row) -> String {
     }
 }
 
-/// As much of a question as a list needs; opened, it is whole.
+/// Shortens a question for the list. The opened question is shown in full.
 fn shortened(asked: String) -> String {
     const MOST: usize = 200;
     match asked.char_indices().nth(MOST) {
@@ -192,7 +192,7 @@ fn shortened(asked: String) -> String {
     }
 }
 
-/// The terminal, written to and read by the line.
+/// The terminal in line mode, with the news to print.
 struct Lines {
     console: Console,
     news: News,
@@ -205,8 +205,7 @@ impl Lines {
         Ok(Lines { console, news })
     }
 
-    /// Prints lines, wrapped. Rows after the first of a line are indented, so that an agent's text cannot pass for a
-    /// row of ours.
+    /// Prints lines, wrapped. Continuations are indented, so that an agent's text cannot pass for a row of the list.
     fn print(&mut self, lines: &[String]) {
         let columns = usize::from(self.console.size().0).saturating_sub(1).max(8);
         for line in lines {
@@ -218,7 +217,7 @@ impl Lines {
         }
     }
 
-    /// Reads a line and prints news meanwhile. `None` if the person leaves.
+    /// Reads a line and prints news meanwhile. Returns `None` if the person leaves.
     fn read(&mut self, prompt: &str, store: &Handle, settings: &Settings) -> Result<Option<String>, Failure> {
         self.console.print_prompt(prompt);
         let (mut inputs, mut line) = (Vec::new(), String::new());

@@ -1,4 +1,4 @@
-//! The live list: what waits, with a preview; Enter or a digit opens the prompt.
+//! The live list of waiting questions, with a preview. Enter or a digit opens the prompt.
 
 mod list;
 mod update;
@@ -25,7 +25,7 @@ use update::{Effect, Event};
 /// The interval at which ages are updated.
 const TICK: Duration = Duration::from_secs(10);
 
-/// The longest time without a first frame: until the list has arrived.
+/// The longest time that the first frame waits for the list.
 const FIRST_FRAME: Duration = Duration::from_millis(150);
 
 pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
@@ -35,7 +35,7 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     loop {
         match browse(store, settings, &mut options, &mut list, console)? {
             None => return Ok(exit::ANSWERED),
-            // The terminal is the prompt's until it is answered or put aside.
+            // The prompt uses the terminal until its question is answered or put aside.
             Some(question) => list.notice = open(&question, store, settings),
         }
         console = self::console(&options)?;
@@ -53,7 +53,8 @@ pub(in crate::commands) fn broken(error: io::Error) -> Failure {
     Failure::new(format!("the terminal failed: {error}")).code(exit::UNAVAILABLE)
 }
 
-/// Shows the list until a question is opened, or the person leaves.
+/// Shows the list until the person opens a question or leaves. Returns the question to open; `None` if the person
+/// leaves.
 fn browse(
     store: &Handle,
     settings: &Settings,
@@ -64,7 +65,7 @@ fn browse(
     let news = News::watch(store, &console)?;
     let mut driver =
         Driver { store, console, news, calls: Vec::new(), shown: None, bells: settings.notify, next: None };
-    // A person who sees it here is not called elsewhere.
+    // A person who sees the list is not notified elsewhere.
     driver.show_list();
     list.show_again();
     driver.run(list);
@@ -72,7 +73,7 @@ fn browse(
     let began = Instant::now();
     while driver.next.is_none() {
         let size = driver.console.size();
-        // A text that is opened has the room of the list.
+        // An opened text uses the space of the list.
         let height = if list.opened.is_some() { 1 } else { view::list_height(size) };
         if height != list.height {
             driver.handle(list, Event::Resized(height));
@@ -93,11 +94,11 @@ fn browse(
         let patience = if is_early { FIRST_FRAME } else { TICK };
         match driver.console.wait(Some(patience), &mut inputs).map_err(broken)? {
             ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break,
-            // Ages count from the time of reading.
+            // The ages were computed when the questions were read, so they are read again.
             ConsoleEvent::TimedOut if !is_early => driver.handle(list, Event::Changed(None)),
             _ => {}
         }
-        // Known only where the settings left it to the terminal.
+        // The background is known only if the settings leave it to the terminal.
         if let Some(background) = driver.console.background() {
             options.theme.background = background;
         }
@@ -118,16 +119,16 @@ fn browse(
     Ok(driver.next.flatten().map(|question| *question))
 }
 
-/// Carries out the effects of the list. Calls to the store are polled beside the keys.
+/// Carries out the effects of the list. Calls to the store run while keys are handled.
 struct Driver<'a> {
     store: &'a Handle,
     console: Console,
     news: News,
     calls: Vec<Pin<Box<dyn Future<Output = Reply> + Send>>>,
-    /// Says that a person sees the list.
+    /// The attachment that marks the list as visible to a person; `None` while it is not visible.
     shown: Option<Attachment>,
     bells: bool,
-    /// The question to open, or `None` to leave, once that is decided.
+    /// The next step, once it is decided: `Some` with the question to open, or with `None` to leave.
     next: Option<Option<Box<StoredQuestion>>>,
 }
 
@@ -177,7 +178,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Passes the replies of the store on. Returns whether there were any.
+    /// Passes the replies of the store to the list. Returns whether there were any.
     fn take_replies(&mut self, list: &mut List) -> bool {
         let mut replies = Vec::new();
         let waker = self.news.waker.clone();
@@ -201,7 +202,7 @@ impl Driver<'_> {
     }
 }
 
-/// Withdraws a question, and says what came of it.
+/// Withdraws a question, and returns a notice about the result.
 pub(super) async fn withdraw(question: &StoredQuestion, store: &Handle) -> Notice {
     let attempt = match attempt() {
         Ok(attempt) => attempt,
@@ -223,13 +224,13 @@ pub(super) struct News {
 }
 
 impl News {
-    /// Starts the watch. It misses no later event, and wakes the console for each.
+    /// Starts the watch, which reports every later event and wakes the console for each.
     pub(super) fn watch(store: &Handle, console: &Console) -> Result<News, Failure> {
         let waker = Arc::new(WakeConsole(console.waker())).into();
         Ok(News { watch: done(store.watch(&Watched::All))?, waker })
     }
 
-    /// Returns whether anything has changed, and the last question that is new.
+    /// Returns whether the store has changed, and the last new question if there is one.
     pub(super) fn look(&mut self) -> Result<(bool, Option<QuestionId>), Failure> {
         let mut has_changed = false;
         let mut new = None;

@@ -1,4 +1,4 @@
-//! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
+//! `askuser inbox`: the waiting questions, as a live list for people and as lines for scripts.
 
 mod backup;
 mod lines;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         return print(&store, args);
     }
     only_a_person("answer a question")?;
-    // A server that is away is said so before there is a screen that waits for it.
+    // An unreachable server is reported before a screen opens that would wait for it.
     done(store.count(&Filter::pending()))?;
     match terminal_options(settings).presentation {
         Presentation::Screen => live::run(&store, settings),
@@ -58,13 +58,13 @@ impl Notice {
     }
 }
 
-/// Opens a question of a list, and says what came of it where the prompt has not.
+/// Opens a question of a list. Returns a notice about the result; `None` if the person needs none.
 fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Option<Notice> {
     match answer::open(store, question, settings, Trigger::Opened) {
         Ok(Err(draft)) if draft.is_empty() => None,
         Ok(Err(_)) => Some(Notice::new(Role::Success, format!("Saved as draft: {}", words::name(question)))),
         Ok(Ok(ending)) if ending.state() == State::TimedOut => None,
-        // The screen is cleared, and with it the prompt's own words.
+        // The screen is cleared, and the prompt's confirmation with it.
         Ok(Ok(_)) => Some(Notice::new(Role::Success, format!("Answered: {}", words::name(question)))),
         Err(failure) if failure.code == exit::INTERRUPTED => None,
         Err(failure) => {
@@ -74,7 +74,7 @@ fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Optio
     }
 }
 
-/// Prints what waits, and everything that changes from then on.
+/// Prints the waiting questions. With `--follow`, also prints all later changes.
 fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
     let (json, count) = (args.get_flag("json"), args.get_flag("count"));
     // The watch starts before the first read, so it misses no event.
@@ -109,7 +109,7 @@ fn print_all(store: &Handle, json: bool) -> Result<(), Failure> {
     })
 }
 
-/// `3f2a9c0d11aa  2 min  Claude Code ~/shop: Which database?`
+/// Formats a question as `3f2a9c0d11aa  2 min  Claude Code ~/shop: Which database?`, or as JSON.
 fn line(question: &StoredQuestion, json: bool) -> String {
     if json {
         return format!("{}\n", escape_invisible(&serde_json::json!(QuestionJson::from(question))));

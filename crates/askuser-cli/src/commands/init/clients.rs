@@ -1,52 +1,53 @@
-//! The clients that can be set up: where each keeps its MCP servers, and how it writes one down.
+//! The clients that can be set up, with the location and the format of their MCP servers.
 
 use super::format::Format;
 use super::jsonc::{OF_CLAUDE, OF_CODEX};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// The name of our server in every configuration.
+/// The name of the askuser server in every configuration.
 pub(super) const SERVER: &str = "askuser";
 
-/// A program that can use `askuser mcp`, or another entry that is added to a file of another program and removed again.
+/// A program that can use `askuser mcp`, or an extra. An extra is another entry in a file of another program, which can
+/// also be removed.
 pub(in crate::commands) struct Client {
-    /// As it is typed: `askuser init NAME`.
+    /// The name on the command line, as in `askuser init NAME`.
     pub(in crate::commands) name: &'static str,
-    /// As people call it, and as a sentence goes on: "Add … to the file?"
+    /// The display name. It fits into sentences such as "Add … to the file?".
     pub(in crate::commands) title: &'static str,
-    /// The released version that has asked a person with this file in `tests/clients/run`. The others follow their
-    /// documentation.
+    /// The released version that was tested with this file by `tests/clients/run`. `None` for a client that only
+    /// follows its documentation.
     pub(in crate::commands) tried: Option<&'static str>,
-    /// A second file that the same question changes, unless the server alone is wanted.
+    /// A second file that is changed together with this one, unless only the server is wanted. `None` if there is none.
     pub(super) beside: Option<&'static Client>,
-    /// Started from a desktop rather than from a shell, so that it may not have the shell's PATH.
+    /// Whether the program is usually started from a desktop. It may then lack the shell's PATH.
     pub(super) is_desktop: bool,
     pub(super) format: Format,
-    /// The table of the file that holds the servers.
+    /// The name of the table in the file that holds the servers.
     pub(super) servers: &'static str,
-    /// The entry of the server that this command starts.
+    /// Returns the entry of a server that the client starts with this command.
     pub(super) entry: fn(&str) -> Value,
-    /// The entry of a server at this address, with these headers.
+    /// Returns the entry of a server at this address, with these headers.
     http: fn(&str, Value) -> Value,
     user_file: fn(&Home<'_>) -> PathBuf,
-    /// Its file in a project, if it reads one there.
+    /// The client's file in a project; `None` if it reads no such file.
     project_file: Option<&'static str>,
-    /// Programs on the PATH that show it is installed, besides one of its name.
+    /// Further programs on the PATH that show that the client is installed.
     pub(super) programs: &'static [&'static str],
-    /// The command that has to be given the file, where its program does not look for it.
+    /// The command that has to be given the file, if the program does not search for it.
     pub(super) named_by: Option<&'static str>,
-    /// The benefit of an entry that is no server.
+    /// The benefit of an extra, as offered to the person. `None` for a client.
     pub(super) offer: Option<&'static str>,
 }
 
-/// The folders of this user's files.
+/// The user's folders.
 pub(in crate::commands) struct Home<'a> {
     pub(in crate::commands) folder: PathBuf,
     pub(in crate::commands) variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Home<'_> {
-    /// A path as people write it.
+    /// Formats a path with `~` for the home folder.
     pub(in crate::commands) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.folder) {
             Ok(rest) => Path::new("~").join(rest).display().to_string(),
@@ -58,7 +59,7 @@ impl Home<'_> {
         self.folder.join(path)
     }
 
-    /// A folder that a variable may move.
+    /// Returns a folder that an environment variable may replace.
     fn moved(&self, variable: &str, usual: &str) -> PathBuf {
         self.absolute(variable).unwrap_or_else(|| self.join(usual))
     }
@@ -67,7 +68,7 @@ impl Home<'_> {
         (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// The folder of Claude Code's files other than `.claude.json`.
+    /// Returns the folder of Claude Code's files, which does not contain `.claude.json`.
     fn claude(&self) -> PathBuf {
         self.moved("CLAUDE_CONFIG_DIR", ".claude")
     }
@@ -76,7 +77,7 @@ impl Home<'_> {
         self.moved("XDG_CONFIG_HOME", ".config")
     }
 
-    /// The settings folder of programs derived from VS Code.
+    /// Returns the settings folder of VS Code.
     fn vscode(&self) -> PathBuf {
         let base = match () {
             () if cfg!(windows) => self.moved("APPDATA", "AppData/Roaming"),
@@ -92,12 +93,12 @@ impl Client {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    /// Whether it is a client with our server, and not an extra.
+    /// Returns whether this is a client with the askuser server, and not an extra.
     pub(super) fn is_server(&self) -> bool {
         self.offer.is_none()
     }
 
-    /// The entry of a server at this address, for a client that shows this token.
+    /// Returns the entry of a server at this address, with this token in its headers.
     pub(in crate::commands) fn http_entry(&self, url: &str, token: &str) -> Map<String, Value> {
         match (self.http)(url, json!({"Authorization": format!("Bearer {token}")})) {
             Value::Object(fields) => fields,
@@ -105,7 +106,7 @@ impl Client {
         }
     }
 
-    /// The file of a client without any other server.
+    /// Returns the file of a client with only this server in it.
     pub(in crate::commands) fn http_file(&self, url: &str, token: &str) -> Result<String, String> {
         self.format.add("", self.servers, &self.http_entry(url, token))
     }
@@ -118,14 +119,14 @@ impl Client {
         self.project_file.map(|file| or_with_comments(project.join(file)))
     }
 
-    /// The manual step before its program reads this file, or an empty string.
+    /// Returns the manual step before the program reads this file, or an empty string.
     pub(super) fn by_hand(&self, file: &str) -> String {
         let command = self.named_by.filter(|_| self.is_server());
         command.map_or_else(String::new, |command| format!("; at the command line, name the file: {command} {file}"))
     }
 
-    /// Whether it seems to be installed: its program is on the PATH, or it has made a folder or a file for its
-    /// settings.
+    /// Returns whether the client seems to be installed: its program is on the PATH, or its settings have a folder or a
+    /// file.
     pub(super) fn is_installed(&self, home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> bool {
         let file = self.user_file(home);
         let folder = file.parent().filter(|folder| *folder != home.folder && *folder != home.config());
@@ -135,7 +136,8 @@ impl Client {
     }
 }
 
-/// OpenCode reads `opencode.jsonc` too, and Kilo `kilo.jsonc`; where only that is there, it is the one that is meant.
+/// Returns the path of the client's file. For OpenCode and Kilo, this is the file that ends with `.jsonc` if only that
+/// file exists. These programs read both.
 fn or_with_comments(path: PathBuf) -> PathBuf {
     let with_comments = path.with_extension("jsonc");
     let has_both = ["opencode.json", "kilo.json"].iter().any(|name| path.ends_with(name));
@@ -147,7 +149,7 @@ fn stdio(command: &str) -> Value {
     json!({"type": "stdio", "command": command, "args": ["mcp"]})
 }
 
-/// The common defaults.
+/// The values that most clients share.
 const USUAL: Client = Client {
     name: "",
     title: "",
@@ -195,7 +197,7 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "gemini",
         title: "Gemini CLI",
         tried: Some("0.61.0"),
-        // Trusted: asking whether we may ask is of no use.
+        // The server is trusted, so that its calls need no permission. They only ask.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
         http: |url, headers| json!({"httpUrl": url, "headers": headers, "trust": true}),
         user_file: |home| home.join(".gemini/settings.json"),
@@ -216,7 +218,7 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "qwen",
         title: "Qwen Code",
         tried: Some("0.24.4"),
-        // Always loaded: it is hidden behind a search otherwise.
+        // The tools are always loaded. Otherwise the model has to search for them.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true, "alwaysLoadTools": true}),
         http: |url, headers| json!({"httpUrl": url, "headers": headers, "trust": true, "alwaysLoadTools": true}),
         user_file: |home| home.join(".qwen/settings.json"),
@@ -321,7 +323,7 @@ const CODEX_HOOKS: Client = Client {
     ..USUAL
 };
 
-/// Offers beside the server: a line of instructions, a tmux key. The name is that of the agent that reads the file.
+/// The extras: lines of instructions and a tmux key. An extra has the name of the program that reads the file.
 pub(super) const EXTRAS: &[Client] = &[
     Client {
         name: "claude",

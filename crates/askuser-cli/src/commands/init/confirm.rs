@@ -1,4 +1,4 @@
-//! Shows a change exactly, and makes it only if the person agrees.
+//! Shows a change exactly, and asks the person to agree to it.
 
 use crate::commands::ask::broken_off;
 use crate::config::Settings;
@@ -13,7 +13,7 @@ use similar::TextDiff;
 const YES: &str = "Yes";
 const NO: &str = "No";
 
-/// A change in unified form.
+/// Returns a change in unified format.
 pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(name, name).to_string()
 }
@@ -24,13 +24,13 @@ pub(super) fn agrees(question: &str, header: &str, diff: &str, settings: &Settin
     Ok(is_answered_with(&ask(set, Some(Context::Diff(diff.into())), Vec::new(), settings)?, YES))
 }
 
-/// Whether the person chose exactly this option.
+/// Returns whether the person chose exactly this option.
 pub(in crate::commands) fn is_answered_with(resolution: &Resolution, label: &str) -> bool {
     let is_it = |answer: &Answer| answer.selected_options == [label] && answer.custom_input.is_none();
     *resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_it)
 }
 
-/// Asks at the terminal: only the person there can agree to this.
+/// Asks at the terminal and returns the resolution. Only a person at the terminal can agree to this.
 pub(in crate::commands) fn ask(
     set: QuestionSet,
     context: Option<Context>,

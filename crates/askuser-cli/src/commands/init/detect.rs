@@ -1,4 +1,4 @@
-//! `askuser init` without a name: which of the installed clients to set up.
+//! `askuser init` without a name: lets the person choose among the installed clients.
 
 use super::confirm;
 use crate::config::Settings;
@@ -6,14 +6,14 @@ use crate::failure::Failure;
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, Status};
 
-/// The initial ticks.
+/// The lines that are ticked at first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ticked {
     All,
     None,
 }
 
-/// Lets the person choose among these, one per line. Cancelling makes an empty choice.
+/// Lets the person choose among these lines. Returns an empty list if the person cancels.
 pub(super) fn choose<T: Copy>(
     question: &str,
     header: &str,

@@ -1,4 +1,5 @@
-//! A configuration file of another program: read and changed as a whole, and never over that program's concurrent save.
+//! A configuration file of another program. It is read and replaced as a whole, but never over that program's
+//! concurrent save.
 
 use crate::failure::{Failure, reason};
 use askuser_agent::regular_file::{self, Links};
@@ -6,31 +7,32 @@ use askuser_agent::shared_file::{self, Original, Update, UpdateError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// More than any client keeps in such a file.
+/// The size limit for such a file, which no client's settings reach.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Owner<'a> {
-    /// The user's: their links lead where they lead.
+    /// The file belongs to the user, so links are followed.
     User,
-    /// That of the project in this folder, which others wrote: a link in it might lead to any file of the user's.
+    /// The file belongs to the project in this folder, which other people wrote. A link in it could lead to any file of
+    /// the user, so links are refused.
     Project(&'a Path),
 }
 
 pub(in crate::commands) struct File {
-    /// The real one, where links lead.
+    /// The real path, with links resolved.
     pub(in crate::commands) path: PathBuf,
-    /// Without its byte order mark.
+    /// The content without its byte order mark.
     pub(in crate::commands) text: String,
     has_mark: bool,
-    /// `None` if the file does not exist yet.
+    /// The file as it was read; `None` if the file does not exist yet.
     original: Option<Original>,
 }
 
 const MARK: &str = "\u{feff}";
 
 impl File {
-    /// Reads it; one that is not there is empty.
+    /// Reads a file. A missing file counts as empty.
     pub(in crate::commands) fn read(path: &Path, owner: Owner<'_>) -> Result<File, Failure> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
@@ -47,7 +49,7 @@ impl File {
         };
         let real = match owner {
             Owner::User if path.symlink_metadata().is_ok() => {
-                // On Windows as people write it: a file that was not there has been noted so.
+                // On Windows the path keeps its usual form, in which the path of a missing file was also recorded.
                 dunce::canonicalize(path).map_err(|error| match error.kind() {
                     io::ErrorKind::NotFound => Failure::new(format!("{} is a link that leads nowhere", path.display())),
                     _ => failed(error),
@@ -71,7 +73,7 @@ impl File {
         self.original.is_some()
     }
 
-    /// The folders that have to be made for it, the outermost first.
+    /// Returns the folders that have to be created for the file, the outermost first.
     pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
         let folders = self.path.parent().into_iter().flat_map(Path::ancestors);
         let mut missing: Vec<PathBuf> = folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -79,7 +81,7 @@ impl File {
         missing
     }
 
-    /// Replaces it, unless another program has changed it since it was read.
+    /// Replaces the file, unless another program has changed it since it was read.
     pub(in crate::commands) fn write(&self, text: &str) -> Result<(), Failure> {
         let failed = |error: UpdateError| self.failed("write", &error);
         if self.original.as_ref().is_some_and(|original| original.metadata.permissions().readonly()) {
@@ -100,7 +102,7 @@ impl File {
         })
     }
 
-    /// Deletes it, and the folders that were made for it where they are empty.
+    /// Deletes the file, and the folders that were created for it if they are empty.
     pub(super) fn delete(&self, folders: &[PathBuf]) -> Result<(), Failure> {
         let Some(original) = &self.original else { return Ok(()) };
         shared_file::update(&self.path, Update::Remove(original)).map_err(|error| self.failed("delete", &error))?;
@@ -108,7 +110,7 @@ impl File {
         Ok(())
     }
 
-    /// It is not what was shown any more.
+    /// Returns the failure if the file is no longer the one that was shown.
     pub(super) fn changed_meanwhile(&self) -> Failure {
         Failure::new(format!("{} changed in the meantime and was left as it is", self.path.display()))
             .hint("run it again to see the change as it is now")
@@ -124,7 +126,7 @@ impl File {
     }
 }
 
-/// The innermost first; another program may use one by now.
+/// Removes empty folders, the innermost first. Another program may use a folder meanwhile.
 fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         let _ = std::fs::remove_dir(folder);

@@ -7,20 +7,21 @@ use serde_json::{Map, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// With or without comments and trailing commas.
+    /// JSON, with or without comments and trailing commas.
     Json,
     Toml,
-    /// A file that contains only our server.
+    /// A YAML file that contains only the askuser server.
     YamlFileOfItsOwn,
-    /// Any file, to which a line is added.
+    /// Any file, to which this line is added.
     Line(&'static str),
-    /// The settings of an agent, to which our hooks and the permission to ask are added.
+    /// The settings of an agent, to which askuser's hooks and a permission rule are added.
     Hooks(&'static HookFile),
 }
 
-/// Each is given the name of the table that holds the servers. An error is what follows the name of the file.
+/// The methods take the name of the table that holds the servers as `servers`. An error is the text that follows the
+/// name of the file.
 impl Format {
-    /// The file with the entry added. An existing entry keeps its other fields.
+    /// Returns the file with the entry added. An existing entry keeps its other fields.
     pub(super) fn add(self, text: &str, servers: &str, value: &Map<String, Value>) -> Result<String, String> {
         let edited = match self {
             Format::Json => jsonc::add(text, servers, value)?,
@@ -33,7 +34,7 @@ impl Format {
             }
             Format::Hooks(hooks) => return hooks.add(text, value["command"].as_str().unwrap_or(SERVER)),
         };
-        // In spite of the editors, the file must keep its content and have our entry.
+        // The result is parsed again. The edited file must keep its content and contain the entry.
         let mut expected = self.read(text)?;
         let table = expected.entry(servers).or_insert_with(|| Map::new().into());
         let found = table.as_object_mut().map(|table| table.entry(SERVER).or_insert_with(|| Map::new().into()));
@@ -48,7 +49,8 @@ impl Format {
         }
     }
 
-    /// The file without the entry, and without the table that held it if that becomes empty and has to go too.
+    /// Returns the file without the entry. With `with_empty_table`, the table that held it is also removed if it is
+    /// empty.
     pub(super) fn remove(self, text: &str, servers: &str, with_empty_table: bool) -> Result<String, String> {
         let edited = match self {
             Format::Json => jsonc::remove(text, servers, with_empty_table)?,
@@ -66,17 +68,17 @@ impl Format {
         }
     }
 
-    /// Whether adding to this file makes a table of servers in it.
+    /// Returns whether adding the entry creates a table of servers in this file.
     pub(super) fn makes_table(self, text: &str, servers: &str) -> bool {
         !self.is_beside() && !self.read(text).is_ok_and(|fields| fields.contains_key(servers))
     }
 
-    /// Whether what is added is no server.
+    /// Returns whether the entry is a line or hooks, and not a server.
     pub(super) fn is_beside(self) -> bool {
         matches!(self, Format::Line(_) | Format::Hooks(_))
     }
 
-    /// The entry in the file.
+    /// Returns the entry in the file, if it is there.
     pub(super) fn find(self, text: &str, servers: &str) -> Result<Option<Value>, String> {
         match self {
             Format::YamlFileOfItsOwn => Ok(yaml::find(text)),
@@ -86,7 +88,7 @@ impl Format {
         }
     }
 
-    /// Whether two files differ only in the entry, and in a table that contained only it.
+    /// Returns whether two files differ only in the entry, and in a table that contains only the entry.
     pub(super) fn differs_only_in(self, one: &str, other: &str, servers: &str) -> bool {
         let rest = |text: &str| {
             let mut fields = self.read(text).ok()?;

@@ -1,11 +1,11 @@
-//! JSON with or without comments, edited in place.
+//! Edits JSON with or without comments in place.
 
 use super::clients::SERVER;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::{Map, Value, json};
 
-/// The JSON with comments that editors accept.
+/// The variant of JSON with comments that editors accept.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -48,8 +48,9 @@ pub(super) fn add(text: &str, servers: &str, value: &Map<String, Value>) -> Resu
     Ok(written(&root, text))
 }
 
-/// Adds an entry to an object on one line, on that line. The editor would spread the object over several lines,
-/// together with entries that are not ours.
+/// Adds an entry to an object that stands on one line, on that line. The editor would spread the object over several
+/// lines, together with other entries. Returns `None` if the object has several lines, no entries, or this entry
+/// already.
 fn add_in_line(text: &str, servers: &str, value: &Map<String, Value>) -> Option<String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
     let Some(ast::Value::Object(root)) = parsed.value else { return None };
@@ -92,18 +93,18 @@ pub(super) fn remove(text: &str, servers: &str, with_empty_table: bool) -> Resul
     Ok(root.to_string())
 }
 
-/// A hook of ours in the settings of an agent.
+/// A hook of askuser in the settings of an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hook {
     event: &'static str,
     matcher: Option<&'static str>,
-    /// The time that the agent may wait, in seconds.
+    /// The time for which the agent waits for the hook, in seconds. `None` for the agent's default.
     timeout: Option<u32>,
-    /// The arguments of `askuser hook`.
+    /// The arguments after `askuser hook`.
     flags: &'static str,
 }
 
-/// The hooks in a file of an agent, and the rule that lets it call our tools without its permission dialog.
+/// The hooks in a file of an agent, and the rule that permits calls of askuser's tools without a dialog.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HookFile {
     hooks: &'static [Hook],
@@ -143,13 +144,13 @@ const ANSWERS: &str = " --answers";
 const CODEX: &str = " --codex";
 
 impl HookFile {
-    /// The lists that hold something of ours, the rule last, each with what tells our entry.
+    /// Returns the lists that get an entry of askuser, the rule last. Each list has the entry to add or find.
     fn lists(&self) -> impl Iterator<Item = (&'static str, &'static str, Ours)> {
         let hooks = self.hooks.iter().map(|hook| ("hooks", hook.event, Ours::Hook(hook)));
         hooks.chain(self.rule.map(|rule| ("permissions", "allow", Ours::Rule(rule))))
     }
 
-    /// Our entry of each list.
+    /// Returns askuser's entry in each list; `None` for a list without such an entry.
     pub(super) fn entries(&self, text: &str) -> Result<Vec<Option<Value>>, String> {
         let fields = read(text)?;
         let entry = |(table, name, ours): (&str, &str, Ours)| {
@@ -158,7 +159,7 @@ impl HookFile {
         Ok(self.lists().map(entry).collect())
     }
 
-    /// The settings with our hooks and our rule, each where it is missing.
+    /// Returns the settings with askuser's hooks and rule added where they are missing.
     pub(super) fn add(&self, text: &str, askuser: &str) -> Result<String, String> {
         let root = parse(text)?;
         let settings = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
@@ -173,7 +174,7 @@ impl HookFile {
         Ok(written(&root, text))
     }
 
-    /// The settings without what is ours, and without the lists that become empty by that.
+    /// Returns the settings without askuser's entries, and without the lists that become empty.
     pub(super) fn remove(&self, text: &str) -> Result<String, String> {
         let root = parse(text)?;
         for (table, name, ours) in self.lists() {
@@ -192,7 +193,7 @@ impl HookFile {
     }
 }
 
-/// An entry of ours.
+/// An entry of askuser in a list of the settings.
 #[derive(Clone, Copy)]
 enum Ours {
     Hook(&'static Hook),
@@ -224,7 +225,7 @@ impl Ours {
     }
 }
 
-/// The program of a hook of ours, and its flags.
+/// Returns the program and the flags of askuser's hook in a group; `None` if the group has no such hook.
 fn our_command(group: &Value) -> Option<(&str, &str)> {
     let commands = group["hooks"].as_array()?.iter().filter_map(|hook| hook["command"].as_str());
     let split = |command: &'_ str| command.rfind(" hook").map(|at| (at, at + " hook".len()));
@@ -236,12 +237,12 @@ fn our_command(group: &Value) -> Option<(&str, &str)> {
     parts.into_iter().find(is_ours)
 }
 
-/// The program of a hook of ours.
+/// Returns the program of askuser's hook in a group; `None` if the group has no such hook.
 pub(super) fn our_program(group: &Value) -> Option<&str> {
     our_command(group).map(|(program, _)| program)
 }
 
-/// The edited file; one that was empty before ends with a line end.
+/// Returns the text of the edited file. A file that was empty before gets a line end.
 fn written(root: &CstRootNode, before: &str) -> String {
     let edited = root.to_string();
     if edited.ends_with('\n') || !before.trim().is_empty() { edited } else { edited + "\n" }

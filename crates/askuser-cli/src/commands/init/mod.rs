@@ -1,4 +1,4 @@
-//! `askuser init`: adds our server to the configuration of a client, and removes it again.
+//! `askuser init`: adds the askuser server to the configuration of a client, and removes it again.
 
 pub(super) mod clients;
 pub(super) mod confirm;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if ["remove", "print"].iter().any(|flag| args.get_flag(flag)) {
         return Ok(code);
     }
-    // Also where everything was set up before: the person may want them now.
+    // The extras are also offered if all clients were set up before, because the person may want them now.
     if is_guided && code == exit::ANSWERED && askuser_terminal::has_terminal().is_ok() {
         let (refused, extras) = setup.change_all(setup.extras()?)?;
         code = refused;
@@ -54,10 +54,10 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     setup.try_out(&added).map(|()| code)
 }
 
-/// Takes everything out again that any `askuser init` has added, as far as it is agreed to; the exit code.
+/// Removes all entries that any `askuser init` has added, as far as the person agrees. Returns the exit code.
 pub(super) fn undo_everywhere(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let setup = Setup::new(args, settings, true)?;
-    // A user's own file may stand as a project's would: `~/.gemini/settings.json`.
+    // A user's own file may have the path of a project's file: `~/.gemini/settings.json`.
     let is_the_users = |file: &Path| CLIENTS.iter().any(|client| client.user_file(&setup.home) == file);
     let changes = Changes::read(&state_folder()?)?;
     let of_projects = changes.files().filter(|file| !is_the_users(file)).filter_map(project_of);
@@ -74,7 +74,7 @@ pub(super) fn undo_everywhere(args: &ArgMatches, settings: &Settings) -> Result<
     Ok(code)
 }
 
-/// The client whose file in a project this is, and the project.
+/// Returns the client that reads this file in a project, and the project. `None` if there is no such client.
 fn project_of(file: &Path) -> Option<(&'static Client, PathBuf)> {
     let of = |client: &'static Client| {
         let root = file.ancestors().skip(1).find(|root| client.project_file(root).as_deref() == Some(file))?;
@@ -101,15 +101,15 @@ struct Setup<'a> {
     programs: Programs,
     settings: &'a Settings,
     args: &'a ArgMatches,
-    /// Instead of adding.
+    /// Whether to remove entries instead of adding them.
     removing: bool,
-    /// The project whose file is changed instead of the user's.
+    /// The project whose file is changed; `None` to change the user's file.
     project: Option<PathBuf>,
-    /// The server to reach over HTTP, instead of one that the client starts.
+    /// The server that the client connects to over HTTP; `None` if the client starts the server.
     http: Option<HttpEntry>,
 }
 
-/// An entry with the address of `askuser serve`, and a token for each client.
+/// The entries with the address of `askuser serve`, and a token for each client.
 struct HttpEntry {
     url: String,
     host: String,
@@ -126,7 +126,7 @@ impl HttpEntry {
         })
     }
 
-    /// The fields for a client. An entry of the same server keeps its token.
+    /// Returns the fields of the entry for a client. An existing entry of the same server keeps its token.
     fn fields(
         &self,
         client: &Client,
@@ -143,7 +143,7 @@ impl HttpEntry {
         Ok(client.http_entry(&self.url, &token))
     }
 
-    /// The token of a client. It counts once [`HttpEntry::store`] was called.
+    /// Returns the token of a client. It becomes valid with [`HttpEntry::store`].
     fn token(&self, client: &Client) -> Result<String, Failure> {
         let mut made = self.made.borrow_mut();
         if let Some((token, _)) = made.get(client.name) {
@@ -154,7 +154,7 @@ impl HttpEntry {
         Ok(made.entry(client.name).or_insert(new).0.clone())
     }
 
-    /// Stores the token of a client, if it has a new one.
+    /// Stores the token of a client, if a new one was created.
     fn store(&self, client: &Client, settings: &Settings) -> Result<(), Failure> {
         match self.made.borrow_mut().remove(client.name) {
             Some((_, new)) => done(administration(settings)?.add_credential(&new)).map(drop),
@@ -163,7 +163,7 @@ impl HttpEntry {
     }
 }
 
-/// The address at which `askuser serve` speaks the Model Context Protocol.
+/// Returns the address at which `askuser serve` speaks the Model Context Protocol.
 pub(super) fn mcp_url(server: Option<&str>, settings: &Settings) -> Result<String, Failure> {
     let base = match (server, location(settings)?) {
         (Some(server), _) => {
@@ -184,11 +184,11 @@ enum Done {
 struct Change {
     file: File,
     after: String,
-    /// The undo record; `None` for an undo itself.
+    /// The undo record; `None` if the change is itself an undo.
     splice: Option<Splice>,
 }
 
-/// The names of the files, and the changes with the names of theirs.
+/// The names of all files, and the planned changes with the names of their files.
 type Planned = (String, Vec<(String, Change)>);
 
 impl<'a> Setup<'a> {
@@ -197,7 +197,8 @@ impl<'a> Setup<'a> {
         Ok(Setup { home: home()?, programs, settings, args, removing, project: None, http: None })
     }
 
-    /// The named clients, or the person's choice among the installed ones; `None` for an empty choice.
+    /// Returns the named clients, or the person's choice among the installed ones. `None` if the person chooses no
+    /// client.
     fn chosen(&self) -> Result<Option<Vec<&'static Client>>, Failure> {
         let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
         if !named.is_empty() {
@@ -213,7 +214,7 @@ impl<'a> Setup<'a> {
             return Err(Failure::new("--yes needs the names of the agents, or --all")
                 .hint(format!("these would be asked about: {}", names.join(" "))));
         }
-        // One alone needs no choice: its change is shown before it is made.
+        // A single client needs no choice, because its change is shown before it is made.
         if candidates.len() < 2 || ["print", "all"].iter().any(|flag| self.args.get_flag(flag)) {
             return Ok(Some(candidates));
         }
@@ -231,13 +232,13 @@ impl<'a> Setup<'a> {
         format!("{} ({path}{})", client.title, if client.tried.is_some() { "" } else { "; untested" })
     }
 
-    /// All that has been added here.
+    /// Returns the clients and extras that were added here.
     fn there(&self) -> Vec<&'static Client> {
         let is_there = |client: &&'static Client| self.parts(client).into_iter().any(|part| self.is_there(part));
         CLIENTS.iter().chain(EXTRAS).filter(is_there).collect()
     }
 
-    /// The installed clients that are not set up yet.
+    /// Returns the installed clients that are not set up yet.
     fn missing(&self) -> Result<Vec<&'static Client>, Failure> {
         let is_here = |client: &&Client| client.is_installed(&self.home, &|name| self.programs.find(name).is_some());
         let found: Vec<&Client> = CLIENTS.iter().filter(is_here).collect();
@@ -257,7 +258,8 @@ impl<'a> Setup<'a> {
         Ok(open)
     }
 
-    /// The files that one question changes. A project's file gets the server alone: others share it.
+    /// Returns the files that are changed together. In a project only the server is added, because the project is
+    /// shared.
     fn parts(&self, client: &'static Client) -> Vec<&'static Client> {
         let is_alone = self.project.is_some() || self.args.try_get_one("mcp-only").ok().flatten() == Some(&true);
         [client].into_iter().chain(client.beside.filter(|_| !is_alone)).collect()
@@ -268,14 +270,14 @@ impl<'a> Setup<'a> {
         matches!(found, Ok(Ok(Some(_))))
     }
 
-    /// Whether everything is there that would be added. An entry of the server may differ from ours.
+    /// Returns whether all entries exist that would be added. An existing entry of the server may have other fields.
     fn is_complete(&self, client: &'static Client) -> bool {
         let is_kept = |part: &Client| !matches!(part.format, Format::Hooks(_)) && self.is_there(part);
         let has_all = |part: &Client| self.plan(part, &Changes::default()).is_ok_and(|(_, change)| change.is_none());
         self.parts(client).into_iter().all(|part| is_kept(part) || has_all(part))
     }
 
-    /// The extras that the person wants beside the server.
+    /// Returns the extras that the person wants in addition to the server.
     fn extras(&self) -> Result<Vec<&'static Client>, Failure> {
         let is_useful = |extra: &Client| extra.programs.iter().any(|program| self.programs.find(program).is_some());
         let extras = EXTRAS.iter().filter(|extra| is_useful(extra) && !self.is_there(extra));
@@ -283,7 +285,7 @@ impl<'a> Setup<'a> {
         if offers.is_empty() {
             return Ok(Vec::new());
         }
-        // Declining all extras cancels no change. Each wanted one is confirmed separately.
+        // The choice of extras needs no confirmation, because each chosen one is confirmed separately.
         let settings = Settings { confirm: Confirm::None, ..self.settings.clone() };
         detect::choose("Anything else? Esc for nothing.", "Set up", &offers, Ticked::None, &settings)
     }
@@ -308,7 +310,7 @@ impl<'a> Setup<'a> {
         Ok((code, changed))
     }
 
-    /// Starts the server once as a client would, and says what to do next.
+    /// Starts the server once as a client would, and prints the next steps.
     fn try_out(&self, added: &[&'static Client]) -> Result<(), Failure> {
         if self.http.is_some() {
             notice("`askuser serve` has to run where the questions are kept");
@@ -348,7 +350,8 @@ impl<'a> Setup<'a> {
         Ok((path, file))
     }
 
-    /// The fields that an entry should have. Those of a command do not stand beside an address.
+    /// Returns the fields that the entry should have. The fields of a command are removed if the entry has an address,
+    /// and vice versa.
     fn entry(&self, client: &Client, file: &File) -> Result<Map<String, Value>, Failure> {
         let command = self.server(client)?;
         let found = client.format.find(&file.text, client.servers).map_err(|why| unfit(file, why))?;
@@ -362,10 +365,10 @@ impl<'a> Setup<'a> {
         Ok(fields)
     }
 
-    /// The content that a client's file should have.
+    /// Returns the fields of the server that the client starts, or the command of an extra.
     fn server(&self, client: &Client) -> Result<Map<String, Value>, Failure> {
         let command = match self.project.is_some() && client.is_server() {
-            // Others have it elsewhere.
+            // The program may be at another path for other users of the project.
             true => SERVER.to_owned(),
             false => {
                 let this = std::env::current_exe().or_fail("cannot find this program")?;
@@ -378,7 +381,7 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// Shows what would change in a file, and changes it if that is agreed to.
+    /// Shows the change of a client's files, and makes it if the person agrees.
     fn change(&self, client: &'static Client) -> Result<Done, Failure> {
         let [printing, yes] = ["print", "yes"].map(|flag| self.args.get_flag(flag));
         let removing = self.removing;
@@ -402,7 +405,7 @@ impl<'a> Setup<'a> {
             write(&diff)?;
             return Ok(Done::Nothing);
         }
-        // The subject, and for a client the place.
+        // The subject of the question, and the place for a client.
         let (what, place) = match (client.is_server(), removing) {
             (true, true) => ("askuser ", format!("from {}", client.title)),
             (true, false) => ("askuser ", format!("to {}", client.title)),
@@ -413,7 +416,7 @@ impl<'a> Setup<'a> {
             notice(&format!("{shown} was left as it is"));
             return Ok(Done::Refused);
         }
-        // Another `askuser init` may have changed something while this one was read.
+        // Another `askuser init` may have changed a file while the person read the question.
         let mut changes = LockedChanges::wait_for(&state)?;
         let (_, planned) = self.plan_all(client, &changes.changes)?;
         if planned.is_empty() {
@@ -437,7 +440,7 @@ impl<'a> Setup<'a> {
         Ok(Done::Changed)
     }
 
-    /// The names of a client's files, and the changes of those that have to change.
+    /// Returns the names of a client's files, and the changes of those that need one.
     fn plan_all(&self, client: &'static Client, changes: &Changes) -> Result<Planned, Failure> {
         let parts = self.parts(client).into_iter().map(|part| self.plan(part, changes));
         let planned = parts.collect::<Result<Vec<_>, Failure>>()?;
@@ -445,7 +448,7 @@ impl<'a> Setup<'a> {
         Ok((shown, planned.into_iter().filter_map(|(shown, change)| Some((shown, change?))).collect()))
     }
 
-    /// The display name of a file, and its change.
+    /// Returns the display name of a file, and its change if it needs one.
     fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
         let (path, file) = self.read(client)?;
         let shown = match file.path == path {
@@ -467,7 +470,7 @@ fn unfit(file: &File, why: String) -> Failure {
         .hint("nothing was changed; fix it, or add the server by hand")
 }
 
-/// The change that adds a server to a file, with its undo record; `None` if it is there.
+/// Returns the change that adds a server to a file, with its undo record. `None` if the file needs no change.
 fn addition(
     client: &Client,
     file: File,
@@ -484,7 +487,7 @@ fn addition(
     if after == file.text && file.exists() {
         return Ok(None);
     }
-    // The content before our first change is the one to restore.
+    // An undo restores the content before askuser's first change.
     let earlier = changes.of(&file.path).and_then(|splice| Some((splice.undo(&file.text)?, splice)));
     let before = earlier.as_ref().map_or(file.text.as_str(), |(before, _)| before);
     let mut splice = Splice::between(before, &after);
@@ -497,14 +500,14 @@ fn addition(
     Ok(Some(Change { file, after, splice: Some(splice) }))
 }
 
-/// The change that removes a server from a file; `None` if it is missing.
+/// Returns the change that removes a server from a file; `None` if the server is missing.
 fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Change>, Failure> {
     let find = |text: &str| client.format.find(text, client.servers);
     if !file.exists() || find(&file.text).map_err(|why| unfit(&file, why))?.is_none() {
         return Ok(None);
     }
-    // The file is restored exactly if our text in it is unchanged. A server that had this name before comes back. If
-    // our text was changed since, or was added by hand, only the server is removed.
+    // If the inserted text is unchanged, the file is restored exactly, with any server that had this name before. If
+    // that text was changed later, or was added by hand, only the server is removed.
     let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
     let after = match undone.filter(|undone| client.format.differs_only_in(&file.text, undone, client.servers)) {
         Some(undone) => undone,
@@ -517,20 +520,20 @@ fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Chan
 }
 
 impl Change {
-    /// Whether it changes the same text in the same way, in the same file.
+    /// Returns whether the other change edits the same file, with the same text before and after.
     fn is_shown_as(&self, other: &Change) -> bool {
         let text = |change: &Change| (change.file.path.clone(), change.file.text.clone(), change.after.clone());
         text(self) == text(other)
     }
 
-    /// Writes the file. What undoes it is on the disk before it is needed.
+    /// Writes the file. The undo record is written to the disk first.
     fn make(self, changes: &mut LockedChanges) -> Result<(), Failure> {
         let path = &self.file.path;
         let earlier = changes.changes.of(path).cloned();
         if self.splice.is_some() {
             changes.keep(path, self.splice)?;
             return self.file.write(&self.after).inspect_err(|_| {
-                // A stale undo record does no harm, but would be false.
+                // A stale undo record is harmless, but wrong.
                 let _ = changes.keep(path, earlier);
             });
         }
@@ -542,7 +545,7 @@ impl Change {
     }
 }
 
-/// The repository that the current folder is in, or the folder itself.
+/// Returns the repository around the current folder, or the folder itself.
 fn current_project() -> Result<PathBuf, Failure> {
     let folder = std::env::current_dir().or_fail("cannot find the current folder")?;
     let is_root = |folder: &&Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());

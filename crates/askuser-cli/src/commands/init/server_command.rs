@@ -1,15 +1,15 @@
-//! The command that a client starts: `askuser` where the PATH finds this very program, its full path otherwise.
+//! The command that a client starts. It is `askuser` if the PATH leads to this very program, and its full path
+//! otherwise.
 //!
-//! The name alone survives an upgrade that moves the program, and means the same on every machine that shares a
-//! project's file. But a client that is started from a desktop may not have the PATH of this shell. So it gets the full
-//! path in the user's own file. That is the path as the PATH has it, not where its links lead: package managers move
-//! the rest.
+//! The name alone survives an upgrade that moves the program. It is also valid on every machine that shares a project's
+//! file. A client that is started from a desktop may lack the PATH of this shell. The user's own file therefore
+//! contains the full path. Links in that path are not resolved, because package managers move the target.
 
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "askuser";
 
-/// Finds programs as a shell would.
+/// Finds programs on the PATH, like a shell.
 pub(super) struct Programs {
     folders: Vec<PathBuf>,
 }
@@ -25,7 +25,7 @@ impl Programs {
         self.folders.iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
     }
 
-    /// The command to start, given the running program.
+    /// Returns the command to start. `this` is the running program.
     pub(super) fn command(&self, this: &Path, is_desktop: bool) -> String {
         let is_this = |found: &PathBuf| found.canonicalize().ok() == this.canonicalize().ok();
         match self.find(NAME).filter(is_this) {

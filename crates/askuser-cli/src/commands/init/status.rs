@@ -1,4 +1,4 @@
-//! The rows of `askuser doctor` about clients: installed, set up, and whether their server answers.
+//! The rows of `askuser doctor` about clients: whether they are installed and set up, and whether their server answers.
 
 use super::clients::{CLIENTS, Client, Home};
 use super::file::{File, Owner};
@@ -14,15 +14,16 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// The time limit for a server's start. A healthy one takes milliseconds.
+/// The time limit for a server's start. A working server starts in milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
 const GONE: &str = "`askuser mcp --http` served: use `askuser serve` and `askuser init NAME --http`";
 
-/// The checks of a client by name, each with what is wrong.
+/// The checks of a client by name. An error is the description of the problem.
 pub(in crate::commands) type Checks = Vec<(&'static str, Result<(), String>)>;
 
-/// The clients that are here or set up, with what there is to do by hand. Each server that they start is tried once.
+/// Returns the clients that are installed or set up, with their manual steps. Each server that they start is tried
+/// once.
 pub(in crate::commands) fn clients() -> Result<Vec<(&'static Client, String, Checks)>, Failure> {
     let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
     let mut tried = HashMap::new();
@@ -49,7 +50,7 @@ fn state(
     if matches!(server, Ok(None)) && !client.is_installed(home, &|program| programs.find(program).is_some()) {
         return None;
     }
-    // What Claude Code's settings hold of ours: the hooks, and the rule last.
+    // The askuser entries in Claude Code's settings: the hooks, and the rule last.
     let settings = client.beside.filter(|_| client.name == "claude").map(|part| OF_CLAUDE.entries(&read(part)?));
     let questions = server.and_then(|server| {
         let server = server.ok_or("not set up")?;
@@ -106,13 +107,14 @@ pub(super) fn asks(words: &[String]) -> Result<(), String> {
     }
 }
 
-/// The input of a question.
+/// Returns the input of a sample question.
 fn sample(header: &str, label: &str) -> Value {
     let options = [label, "No"].map(|label| json!({"label": label, "description": "-"}));
     json!({"questions": [{"question": "Does this reach the inbox?", "header": header, "multiSelect": false, "options": options}]})
 }
 
-/// Sends the hook a sample event: a question that imitates a permission, which it denies without asking a person.
+/// Sends the hook a sample event. The event contains a question that imitates a permission, which the hook denies
+/// without asking a person.
 fn answers(program: &str) -> Result<(), String> {
     let input = sample("Permission", "Allow once");
     let event = json!({"hook_event_name": "PermissionRequest", "tool_name": TOOL, "tool_input": input});
@@ -122,7 +124,7 @@ fn answers(program: &str) -> Result<(), String> {
     is_denied.then_some(()).ok_or_else(|| "its hook gives another answer".to_owned())
 }
 
-/// Starts a program as a client would, and returns the first line of its output that is wanted.
+/// Starts a program as a client would. Returns the first line of its output that `is_wanted` accepts.
 fn reply(what: &str, words: &[String], input: &str, is_wanted: fn(&Value) -> bool) -> Result<Value, String> {
     let program = &words[0];
     let command = if Path::new(program).is_absolute() { Ok(Command::new(program)) } else { programs::command(program) };
@@ -132,10 +134,10 @@ fn reply(what: &str, words: &[String], input: &str, is_wanted: fn(&Value) -> boo
     let mut child = started.map_err(|error| format!("{program} does not start: {error}"))?;
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
-        // One that ended already is found out below.
+        // The code below detects a program that has already ended.
         let _ = stdin.write_all(input.as_bytes());
     }
-    // A server ends with its input. A hook begins there.
+    // A server ends at the end of its input, so that stays open. A hook starts its work there.
     let stdin = stdin.filter(|_| words.last().is_none_or(|word| word != "hook"));
     let (found, heard) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {

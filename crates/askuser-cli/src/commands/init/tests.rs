@@ -1,4 +1,4 @@
-//! Files as people have them, before and after.
+//! Users' typical files, before and after a change.
 
 use super::clients::{CLIENTS, Client, Home};
 use super::format::Format;
@@ -18,7 +18,8 @@ fn server() -> Map<String, Value> {
     fields(json!({"command": "askuser", "args": ["mcp"]}))
 }
 
-/// Adds the server, checks the result, and takes it out again: once as it was written, once as if by hand.
+/// Adds the server, checks the result, and removes the server again: from the written file, and from a file edited by
+/// hand.
 #[track_caller]
 fn check(format: Format, before: &str, after: &str) {
     let edited = format.add(before, SERVERS, &server()).unwrap();
@@ -203,7 +204,7 @@ fn variables_that_move_a_clients_folder_are_followed() {
     assert_eq!(Client::named("codex").unwrap().user_file(&home), Path::new("/home/me/.codex/config.toml"));
 }
 
-// Windows has no modes.
+// Windows has no file modes.
 #[cfg(unix)]
 #[test]
 fn the_name_alone_is_written_only_where_it_finds_this_program() {
@@ -227,7 +228,7 @@ fn the_name_alone_is_written_only_where_it_finds_this_program() {
     assert_eq!(Programs::of(None).command(&ours, false), ours.display().to_string());
 }
 
-/// Any JSON object with servers in it, spaced in any way.
+/// Generates any JSON object with servers in it, with any spacing.
 fn documents() -> impl Strategy<Value = String> {
     let leaf =
         prop_oneof![Just("1".to_owned()), Just("\"x\"".to_owned()), Just("[ 1,2 ]".to_owned()), Just("{}".to_owned())];

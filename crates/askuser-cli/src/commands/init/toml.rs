@@ -1,4 +1,4 @@
-//! TOML, edited in place. A new entry is a section at the end of the file, so that not a byte before it changes.
+//! Edits TOML in place. A new entry is a section at the end of the file, so that no byte before it changes.
 
 use super::clients::SERVER;
 use crate::source::from_toml;
@@ -69,7 +69,7 @@ pub(super) fn remove(text: &str, servers: &str) -> Result<String, String> {
     })
 }
 
-/// Edits a file that the editor reproduces exactly without a change.
+/// Edits a file and returns its text. The editor must be able to reproduce the original file exactly.
 fn edit(text: &str, change: impl FnOnce(&mut DocumentMut)) -> Result<String, String> {
     let windows = text.contains("\r\n");
     let plain = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };
@@ -94,7 +94,7 @@ fn item(field: &Value) -> Item {
     }
 }
 
-/// Line and column of a byte, from 1.
+/// Returns the line and the column of a byte, counted from 1.
 fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

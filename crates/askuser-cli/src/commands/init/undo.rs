@@ -1,4 +1,4 @@
-//! Records of changes to files, so that they can be undone byte for byte. The file alone does not show whether its
+//! Records the changes to files, so that they can be undone byte for byte. The file alone does not show whether its
 //! empty table existed before.
 
 use crate::failure::{Failure, OrFail, reason};
@@ -9,18 +9,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// One stretch of a file that was replaced by another.
+/// The replacement of one part of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Splice {
     at: usize,
     removed: String,
     inserted: String,
-    /// There was no file.
+    /// Whether the change created the file.
     pub(super) created: bool,
-    /// The table of servers was missing. If it contains only our entry, it is removed with it.
+    /// Whether the change created the table of servers. The table is removed with the entry if it contains nothing
+    /// else.
     #[serde(default)]
     pub(super) made_table: bool,
-    /// Folders that were made for the file, the outermost first.
+    /// The folders that were created for the file, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) folders: Vec<PathBuf>,
 }
@@ -43,7 +44,8 @@ impl Splice {
         }
     }
 
-    /// The text as it was, if what was inserted is still there; it may have moved.
+    /// Returns the text before the change; `None` if the inserted text is not found exactly once. The inserted text may
+    /// have moved.
     pub(super) fn undo(&self, text: &str) -> Option<String> {
         let is_there = text.get(self.at..).is_some_and(|rest| rest.starts_with(&self.inserted));
         let at = match is_there {
@@ -86,7 +88,7 @@ impl Changes {
     }
 }
 
-/// The changes under a lock against other `askuser init` processes. The record is one file for all clients and is
+/// The changes, with a lock against other `askuser init` processes. The record is one file for all clients and is
 /// written as a whole.
 pub(super) struct LockedChanges {
     pub(super) changes: Changes,
@@ -94,7 +96,8 @@ pub(super) struct LockedChanges {
 }
 
 impl LockedChanges {
-    /// Waits for others, which take no longer than it takes to write two files: no person is asked meanwhile.
+    /// Waits for the lock and reads the changes. Another process holds the lock only while it writes two files, not
+    /// while it asks a person.
     pub(super) fn wait_for(state_folder: &Path) -> Result<LockedChanges, Failure> {
         let path = state_folder.join("setup.lock");
         let lock = || -> io::Result<std::fs::File> {
@@ -109,7 +112,7 @@ impl LockedChanges {
         Ok(LockedChanges { changes: Changes::read(state_folder)?, _lock: lock })
     }
 
-    /// Keeps what was changed in a file, or forgets it.
+    /// Stores the change of a file, or removes its record if there is none.
     pub(super) fn keep(&mut self, path: &Path, splice: Option<Splice>) -> Result<(), Failure> {
         let Changes { file, changes } = &mut self.changes;
         match splice {
@@ -117,7 +120,7 @@ impl LockedChanges {
             None => drop(changes.remove(path)),
         }
         let text = serde_json::to_string_pretty(changes).map_err(Failure::new)?;
-        // The removed text may hold anything, even a key of another server.
+        // The removed text may contain secrets, such as the key of another server.
         atomic_file::replace(file, text.as_bytes(), FilePermissions::OwnerOnly)
             .or_fail(format!("cannot write {}", file.display()))
     }

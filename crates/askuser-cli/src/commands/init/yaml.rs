@@ -3,17 +3,17 @@
 use super::clients::SERVER;
 use serde_json::{Map, Value, json};
 
-/// The first line, by which we know the file again.
+/// The first line, which identifies a file that askuser has written.
 const MARK: &str = "# Written by `askuser init`; `askuser init continue --remove` deletes it.";
 
 pub(super) fn file(servers: &str, fields: &Map<String, Value>) -> String {
-    // JSON is YAML: quoted like that, no path can mean anything else.
+    // JSON is valid YAML. In JSON's quotes, no path can have another meaning.
     let fields = fields.iter().filter(|(_, value)| !value.is_null());
     let fields: String = fields.map(|(name, value)| format!("    {name}: {value}\n")).collect();
     format!("{MARK}\nname: {SERVER}\nversion: 1.0.0\nschema: v1\n{servers}:\n  - name: {SERVER}\n{fields}")
 }
 
-/// Our server's entry in the file, if we wrote it.
+/// Returns the server's entry in the file; `None` if askuser has not written the file.
 pub(super) fn find(text: &str) -> Option<Value> {
     let fields = text.strip_prefix(MARK)?.lines().filter_map(|line| line.strip_prefix("    "));
     let fields = fields.filter_map(|line| {

@@ -1,4 +1,4 @@
-//! The server's log. Standard output belongs to the client.
+//! The server's log. It is never written to standard output, which the client reads.
 //!
 //! Without `--log` no log is written. Up to `info` it contains names, numbers and kinds of endings, but no questions or
 //! answers. From `debug` on, the protocol's crate logs complete messages.
@@ -21,7 +21,7 @@ const OURS: [&str; 2] = ["askuser_mcp", "askuser_serve"];
 /// The crate whose log messages quote questions and answers.
 const PROTOCOL: &str = "rmcp";
 
-/// Listens as far as the arguments say.
+/// Starts the log if the arguments ask for one.
 pub(in crate::commands) fn start(args: &ArgMatches) -> Result<(), Failure> {
     let file = args.get_one::<PathBuf>("log-file");
     let level = args.get_one::<String>("log").and_then(|level| level.parse().ok());
@@ -37,7 +37,7 @@ pub(in crate::commands) fn start(args: &ArgMatches) -> Result<(), Failure> {
     listening.or_fail("cannot write a log")
 }
 
-/// For this user alone: from `debug` on it has answers.
+/// Opens the log file so that only this user can read it. From `debug` on, the log contains answers.
 fn open(path: &Path) -> Result<File, Failure> {
     let opened = regular_file::private().append(true).create(true).open(path);
     opened.or_fail(format!("cannot write {}", path.display()))

@@ -1,4 +1,4 @@
-//! `askuser mcp`: other people's agents ask through our inbox.
+//! `askuser mcp`: an MCP server through which other agents ask in the inbox.
 
 pub(super) mod log;
 mod secret;
@@ -17,7 +17,7 @@ use clap::ArgMatches;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-/// Signs what clients carry while their dialog is open.
+/// The name of the key that signs the state of clients while their dialog is open.
 const STATE_KEY: &str = "mcp-state.key";
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
@@ -41,12 +41,12 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     });
     // A thread may still be reading standard input.
     runtime.shutdown_background();
-    // The last message, that this process no longer waits, is written before it ends.
+    // The last message is written before this process ends. It reports that the process no longer waits.
     let _ = done(store.flush());
     served.map(|()| exit::ANSWERED)
 }
 
-/// The server that asks for clients under the name of this origin.
+/// Returns the server that asks on behalf of clients, with this origin.
 pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, origin: Origin) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.origin = origin;
@@ -63,8 +63,8 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
             None
         }
     };
-    // What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may
-    // have inherited is its client's, not ours.
+    // Questions that the policy does not settle are asked in the inbox and in the client's own dialog. The terminal is
+    // not used, because an inherited terminal belongs to the client.
     options.chain = Surfaces::of(settings)?.chain;
     Ok(Server::new(Arc::new(inbox), options))
 }

@@ -1,4 +1,5 @@
-//! Secrets of this user's that outlive a process: made once, in a file that no other user can read or replace.
+//! Secrets of this user that outlive a process. A secret is created once, in a file that no other user can read or
+//! replace.
 
 use crate::failure::{Failure, reason};
 use crate::state_folder::{check_state_folder, read_secret, state_folder};
@@ -11,13 +12,13 @@ use std::path::Path;
 /// The length of a secret in bytes.
 const BYTES: usize = 32;
 
-/// The secret of this name in the state folder. It is created if missing.
+/// Returns the secret with this name in the state folder. A missing secret is created.
 pub(super) fn of(name: &str) -> Result<String, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;
     let path = state.join(name);
     let unusable = |error: io::Error| match error.kind() {
-        // A sentence about the file.
+        // These errors are worded to follow the path of the file.
         io::ErrorKind::InvalidInput | io::ErrorKind::Other => Failure::new(format!("{} {error}", path.display()))
             .hint(format!("remove it and a new one is made: others may know this one (rm {})", path.display())),
         _ => Failure::new(format!("cannot use {}: {}", path.display(), reason(&error))),
@@ -32,7 +33,7 @@ pub(super) fn of(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// Reads it, if it is there.
+/// Reads a secret. Returns `None` if the secret does not exist.
 fn read(path: &Path) -> io::Result<Option<String>> {
     match read_secret(path, Links::Refuse, 2 * BYTES as u64 + 1) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -40,7 +41,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// It is created atomically. The first process creates it for all.
+/// Creates a secret atomically. If several processes do so, the first one wins.
 fn make(path: &Path) -> io::Result<()> {
     let mut ours = path.as_os_str().to_owned();
     ours.push(format!(".{}", std::process::id()));

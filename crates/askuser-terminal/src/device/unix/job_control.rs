@@ -1,4 +1,4 @@
-//! Job control: stopping with Ctrl-Z, coming back to the foreground, and what arriving signals mean.
+//! Job control: stopping with Ctrl-Z, returning to the foreground, and handling the signals that arrive.
 
 use super::Device;
 use crate::device::DeviceEvent;
@@ -15,8 +15,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Device {
-    /// Stops this process and its pipeline, as Ctrl-Z does, and takes over the terminal again when continued. Without a
-    /// shell to continue it, it does not stop.
+    /// Stops this process and its pipeline, as Ctrl-Z does, and takes the terminal again when the process is continued.
+    /// Does not stop if no shell could continue the process.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         let signals = Signals::get()?;
         signals.clear(|signal| signal == SIGTSTP);
@@ -30,8 +30,8 @@ impl Device {
         // Other prompts may use the terminal while this one is stopped.
         self.lock = None;
         signals.clear(|signal| signal == SIGCONT);
-        // The rest of the pipeline gets SIGTSTP. This process only records it, so it stops itself here, synchronously:
-        // delivered to another thread, it would take effect after raw mode was set again.
+        // The rest of the pipeline gets SIGTSTP. This process only records SIGTSTP, so it stops itself here,
+        // synchronously. A signal that is delivered to another thread would take effect after raw mode was set again.
         kill_current_process_group(Signal::TSTP)?;
         emulate_default_handler(SIGTSTP)?;
         signals.drain();
@@ -40,16 +40,18 @@ impl Device {
         self.write(&after)
     }
 
-    /// Waits until this process is in the foreground and holds the lock. Comes before signals are caught and before modes
-    /// are read: until then the modes are those of the shell, or of another prompt.
+    /// Waits until this process is in the foreground and holds the lock.
+    ///
+    /// The wait comes before signals are caught and modes are read. Until then the modes are those of the shell, or of
+    /// another prompt.
     pub(super) fn wait_for_foreground(&mut self) -> io::Result<()> {
         loop {
-            // Stops a background process here (SIGTTOU) until it is in the foreground.
+            // This call stops a background process (SIGTTOU) until it is in the foreground.
             retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
             if self.lock.is_none() {
                 self.lock = TtyLock::acquire(&self.tty);
             }
-            // Sent to the background while waiting: must not be stopped with the lock held.
+            // The process went to the background while it waited. It must not be stopped while it holds the lock.
             if self.in_background() {
                 self.lock = None;
             } else {
@@ -62,7 +64,8 @@ impl Device {
         tcgetpgrp(&self.tty).is_ok_and(|front| front != getpgrp())
     }
 
-    /// Takes over the terminal after the process was continued. In the background it stops again, unless it is to end.
+    /// Takes the terminal again after the process was continued. A background process stops again, unless a signal asks
+    /// it to end.
     fn resume(&mut self, signals: &Signals) -> io::Result<()> {
         self.forget_input();
         while self.in_background() {
@@ -71,12 +74,12 @@ impl Device {
                 return Ok(());
             }
             kill_current_process_group(Signal::TTOU)?;
-            // Was not stopped, so SIGTTOU is ignored: go on as the kernel would.
+            // The process was not stopped, so SIGTTOU is ignored. The kernel would let it continue, too.
             if !signals.take(SIGCONT) {
                 break;
             }
         }
-        // Another prompt may hold the lock. Signals are only recorded here, so a blocking wait would miss them.
+        // Another prompt may hold the lock. The handlers only record signals, so a blocking wait would miss them.
         while self.lock.is_none() && !signals.termination_requested() {
             match TtyLock::try_acquire(&self.tty) {
                 Ok(lock) => self.lock = Some(lock),
@@ -87,7 +90,7 @@ impl Device {
         self.set_tty_modes()
     }
 
-    /// Takes one signal that has arrived, those that end the process first.
+    /// Handles one signal that has arrived; returns `None` if there is none. Signals that end the process come first.
     pub(super) fn take_signal(&mut self, signals: &Signals) -> io::Result<Option<DeviceEvent>> {
         for signal in TERMINATION {
             if signals.take(signal) {
@@ -100,7 +103,7 @@ impl Device {
             }
         }
         if signals.take(SIGCONT) {
-            // An earlier SIGTSTP is obsolete once continued.
+            // An earlier SIGTSTP is obsolete once the process was continued.
             signals.take(SIGTSTP);
             self.resume(signals)?;
             return Ok(Some(DeviceEvent::Resumed));

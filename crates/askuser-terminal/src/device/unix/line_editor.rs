@@ -1,10 +1,10 @@
-//! Edits a line in memory. A terminal's driver keeps at most 4,095 bytes of a line and silently drops the rest.
+//! Edits a line in memory. A terminal's driver would keep at most 4,095 bytes of a line and silently drop the rest.
 
 use crate::decode::TerminalInput;
 use crate::view::width;
 use askuser::{Key, KeyCode};
 
-/// The line that is being typed.
+/// An editor for the line that is being typed.
 #[derive(Debug, Default)]
 pub(super) struct LineEditor {
     line: String,
@@ -13,7 +13,7 @@ pub(super) struct LineEditor {
 }
 
 impl LineEditor {
-    /// Takes typed input and hands over whole lines. Returns the text to echo.
+    /// Edits the line with typed input and appends completed lines to `inputs`. Returns the text to echo.
     pub(super) fn take(&mut self, typed: Vec<TerminalInput>, inputs: &mut Vec<TerminalInput>) -> String {
         let mut echo = String::new();
         for input in typed {
@@ -66,7 +66,7 @@ impl LineEditor {
         inputs.push(TerminalInput::Key(Key::ctrl('j')));
     }
 
-    /// Hands over the text of an unfinished line.
+    /// Appends the text of an unfinished line to `inputs` and clears the line.
     pub(super) fn hand_over(&mut self, inputs: &mut Vec<TerminalInput>) {
         let line = std::mem::take(&mut self.line);
         inputs.extend(line.chars().map(|c| TerminalInput::Key(Key::plain(KeyCode::Char(c)))));
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::decode::Decoder;
 
-    /// The lines that these bytes make, each ended by `/`, and the echo.
+    /// Returns the lines that these bytes produce, each ended by `/`, and the echo.
     fn typed(bytes: &str) -> (String, String) {
         let mut keys = Vec::new();
         let mut inputs = Vec::new();

@@ -1,4 +1,4 @@
-//! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
+//! Reading, writing and waiting, with one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
 use super::line_editor::LineEditor;
@@ -15,21 +15,21 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// The time in which the rest of a key sequence may arrive: a slow link can split an arrow key.
+/// The time in which the rest of a key sequence may arrive. A slow link can split an arrow key.
 const SEQUENCE_GAP: Duration = Duration::from_millis(150);
-/// The same for a reply. A lost end must not swallow keys for ever.
+/// The time in which the rest of a reply may arrive. After it, a reply without an end no longer swallows keys.
 const REPLY_GAP: Duration = Duration::from_secs(1);
 
 impl Device {
-    /// Takes all input typed so far. On a screen an unfinished key sequence is dropped; in line mode an unfinished line
-    /// is taken as well.
+    /// Reads all pending input. On a screen an unfinished key sequence is dropped. In line mode an unfinished line is
+    /// read as well.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         match self.presentation {
             Presentation::Screen => {
                 inputs.append(&mut self.typed_early);
                 self.read(inputs)?;
                 self.forget_input();
-                // A reply that is being sent stays whole.
+                // A reply that is still arriving stays whole.
                 if self.decoder.replies.are_due() {
                     return Ok(());
                 }
@@ -43,8 +43,8 @@ impl Device {
         }
     }
 
-    /// Sleeps without reading input. A signal that asks the process to end cuts the pause short and is not reported: the
-    /// caller is about to finish anyway.
+    /// Sleeps without reading input. A signal that asks the process to end cuts the pause short. The signal is not
+    /// reported, because the caller is about to finish.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
         let signals = Signals::get()?;
         let deadline = Instant::now() + duration;
@@ -61,7 +61,7 @@ impl Device {
         }
     }
 
-    /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
+    /// Waits for an event and appends the input to `inputs`. Waits without limit if there is no timeout.
     pub(crate) fn wait(
         &mut self,
         timeout: Option<Duration>,
@@ -81,11 +81,11 @@ impl Device {
             if let Some(words) = crate::device::take_message() {
                 return Ok(DeviceEvent::Message(words));
             }
-            // Ctrl-D may follow a line that was handed over before.
+            // Ctrl-D may follow a line that was delivered earlier.
             if std::mem::take(&mut self.line.has_ended) {
                 return Ok(DeviceEvent::EndOfInput);
             }
-            // It may have come while something else was awaited.
+            // The background may have arrived during another wait.
             if self.learn_background() {
                 return Ok(DeviceEvent::Woken);
             }
@@ -95,7 +95,7 @@ impl Device {
             }
             let until = [deadline, self.escape_until].into_iter().flatten().min();
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            // Without a wake source the signal pipe is polled twice, which does no harm.
+            // Without a wake source the signal pipe is polled twice, which is harmless.
             let third = match &self.wake_source {
                 Some(WakeSource::Close(signal)) => signal.pipe.as_fd(),
                 Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
@@ -119,7 +119,7 @@ impl Device {
                 Some(WakeSource::Close(signal)) if third => {
                     return Ok(DeviceEvent::CloseRequested(signal.why()));
                 }
-                // The person's input comes first.
+                // The person's input has priority over a wake-up.
                 Some(WakeSource::Waker(wake_pipe)) if third && !tty => {
                     wake_pipe.drain()?;
                     return Ok(DeviceEvent::Woken);
@@ -151,7 +151,7 @@ impl Device {
         Ok(())
     }
 
-    /// Reads all available input, in line mode whole lines. Says whether the terminal is still open.
+    /// Reads all available input, in line mode by whole lines. Returns whether the terminal is still open.
     pub(super) fn read(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<bool> {
         if self.presentation == Presentation::Screen {
             return self.read_keys(inputs);
@@ -163,7 +163,8 @@ impl Device {
         Ok(is_open)
     }
 
-    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
+    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence. Returns whether
+    /// the terminal is still open.
     fn read_keys(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<bool> {
         let before = inputs.len();
         self.escape_until = None;
@@ -185,7 +186,7 @@ impl Device {
                 self.escape_until = self.decoder.is_in_reply().then(|| Instant::now() + REPLY_GAP);
                 return Ok(true);
             }
-            // Earlier input of this read may change the effect of Esc, and a reply may begin with it.
+            // Earlier input of this read may change the effect of Esc, and a reply may begin with an escape byte.
             let alone = inputs.len() == before && !self.decoder.replies.are_due();
             if self.escape_key == EscapeKey::AtOnce && alone {
                 self.decoder.take_escape(inputs);
@@ -210,7 +211,7 @@ impl Device {
                 return Ok(());
             }
             signals.drain();
-            // The handler only recorded it, so no other event would end this wait.
+            // The handler only recorded the signal, so no other event would end this wait.
             if self.state == TtyState::Held && signals.termination_requested() {
                 return Err(io::Error::other("a signal arrived while the terminal took no output"));
             }

@@ -1,5 +1,5 @@
-//! Queries to the terminal: its background colour and the cursor's position. Late, missing or odd replies do no harm,
-//! and none reaches the next reader of the terminal.
+//! Queries to the terminal: its background colour and the cursor's position. Late, missing or invalid replies are
+//! harmless, and no reply reaches the next reader of the terminal.
 
 use super::Device;
 use super::ready::ready;
@@ -12,26 +12,27 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// The time in which a reply may arrive, even over a slow link. A terminal that is silent until then never replies.
+/// The time in which a reply may arrive, even over a slow link. A terminal that sends no reply in this time never
+/// replies.
 const REPLY_PATIENCE: Duration = Duration::from_secs(2);
-/// The time that the end waits for a missing reply.
+/// The time for which stopping the device waits for a missing reply.
 const DRAIN_WAIT: Duration = Duration::from_millis(50);
-/// The time that a resize waits for the cursor's position.
+/// The time for which a resize waits for the cursor's position.
 const CURSOR_WAIT: Duration = Duration::from_millis(500);
 
-/// The queries sent to the terminal.
+/// The state of the queries that were sent to the terminal.
 #[derive(Debug, Default)]
 pub(super) struct Queries {
-    /// The time of the last query.
+    /// The time of the last query; `None` if no reply is expected.
     last: Option<Instant>,
     asked_background: bool,
     background: Option<Background>,
-    /// Whether it has left a question for the cursor's position without a reply.
+    /// Whether the terminal has left a query for the cursor's position without a reply.
     hides_cursor: bool,
 }
 
 impl Device {
-    /// Asks the terminal for its background colour, once. The reply ends a wait as [`DeviceEvent::Woken`], if it comes.
+    /// Queries the terminal's background colour, once. The reply, if it arrives, ends a wait as [`DeviceEvent::Woken`].
     ///
     /// [`DeviceEvent::Woken`]: crate::device::DeviceEvent::Woken
     pub(crate) fn ask_background(&mut self) -> io::Result<()> {
@@ -43,20 +44,23 @@ impl Device {
         self.write(ASK_BACKGROUND)
     }
 
-    /// The background, once the terminal has told it.
+    /// Returns the background; `None` until the terminal has reported it.
     pub(crate) fn background(&self) -> Option<Background> {
         self.queries.background
     }
 
-    /// Takes in the background; says whether it has just been told.
+    /// Stores a background that the terminal has reported. Returns whether there was a new report.
     pub(super) fn learn_background(&mut self) -> bool {
         let told = self.decoder.replies.take_background();
         self.queries.background = told.or(self.queries.background);
         told.is_some()
     }
 
-    /// Asks in which row of the screen the cursor is, from zero, and waits briefly for the reply. What is typed meanwhile
-    /// comes with the next wait. A terminal that does not reply is not asked again, unless the reply was only late.
+    /// Queries the row of the cursor, counted from zero, and waits briefly for the reply. Input typed meanwhile is
+    /// returned by the next wait.
+    ///
+    /// Returns `None` without a reply. A terminal that did not reply is not queried again, unless its reply was only
+    /// late.
     pub(crate) fn cursor_row(&mut self) -> io::Result<Option<u16>> {
         let never_replies = self.queries.hides_cursor && self.decoder.replies.take_cursor_rows(1).is_none();
         if never_replies || self.state != TtyState::Held {
@@ -66,7 +70,8 @@ impl Device {
         Ok(self.await_cursor_rows(1)?.map(|rows| rows[0]))
     }
 
-    /// Waits for rows of the cursor, after [`ASK_CURSOR`] was written so many times.
+    /// Waits for rows of the cursor, after [`ASK_CURSOR`] was written this many times. Returns `None` if not all
+    /// replies arrive in time.
     pub(crate) fn await_cursor_rows(&mut self, times: usize) -> io::Result<Option<Vec<u16>>> {
         self.give_up_replies();
         self.decoder.replies.expect_cursor(times);
@@ -82,16 +87,17 @@ impl Device {
         Ok(rows)
     }
 
-    /// Waits no longer for replies that should have come long ago.
+    /// Stops waiting for replies that are overdue.
     pub(super) fn give_up_replies(&mut self) {
         if self.queries.last.take_if(|last| last.elapsed() > REPLY_PATIENCE).is_some() {
             self.decoder.replies.give_up();
         }
     }
 
-    /// Takes the replies that are still to come, so that they do not reach the next reader. Stops at the last byte of the
-    /// last one: what was typed after it stays there. What was typed before it is lost, as the reply cannot be reached
-    /// otherwise.
+    /// Reads the replies that are still expected, so that they do not reach the next reader.
+    ///
+    /// Reading stops at the last byte of the last reply, so input typed after it stays in the terminal. Input typed
+    /// before it is lost, because the reply stands behind it.
     pub(super) fn drain_replies(&mut self) -> io::Result<()> {
         self.give_up_replies();
         if self.state != TtyState::Held || self.in_background() {
@@ -110,7 +116,7 @@ impl Device {
         Ok(())
     }
 
-    /// Waits for input until a deadline; says whether there is some.
+    /// Waits for input until a deadline. Returns whether input is available.
     pub(super) fn poll_input(&self, deadline: Instant) -> io::Result<bool> {
         let left = deadline.saturating_duration_since(Instant::now());
         ready([(self.tty.as_fd(), PollFlags::IN)], Some(left)).map(|[is_readable]| is_readable)

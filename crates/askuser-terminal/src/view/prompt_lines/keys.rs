@@ -1,4 +1,4 @@
-//! The help page and the footer's key hints, both generated from the keymap.
+//! The help page and the footer's key hints. Both are generated from the keymap.
 
 use super::{Composer, LEGIBLE, MARGIN};
 use crate::view::theme::{PromptStyle, Role, Theme};
@@ -8,7 +8,7 @@ use askuser::prompt::InputMode;
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
-/// The keys that matter here; `read_on` is the one that shows more of what has to be read before a choice.
+/// Returns the keys for the current state. `read_on` is the key that shows more of the text to read before a choice.
 pub(in crate::view) fn footer_hints(read_on: Option<&'static str>, prompt: &Prompt, is_why_whole: bool) -> Vec<Hint> {
     match (read_on, prompt.mode()) {
         (Some(key), _) => {
@@ -21,14 +21,14 @@ pub(in crate::view) fn footer_hints(read_on: Option<&'static str>, prompt: &Prom
     }
 }
 
-/// As many of these hints as fit.
+/// Formats as many of these hints as fit.
 pub(in crate::view) fn footer(
     read_on: Option<&'static str>,
     hints: Vec<Hint>,
     theme: &Theme,
     columns: usize,
 ) -> Line<'static> {
-    /// The hints to keep when room is short, the most important last. Digits are named by their word.
+    /// The hints to keep when room is short, the most important last. Digit keys are named by the word of their hint.
     #[rustfmt::skip]
     const ESSENTIAL: [&str; 17] = [
         "ctrl-j", "↑↓", "choose", "c", "v", "o", "d", "esc", "toggle", "?", "n", "change", "move", "answer", "enter", "keep it",
@@ -41,19 +41,19 @@ pub(in crate::view) fn footer(
     })
 }
 
-/// The hints beside the one to read on, the most important last.
+/// The hints that stay beside the key to read on, the most important last.
 const BESIDE_READ_ON: [&str; 5] = ["?", "d", "v", "o", "esc"];
 
-/// The keys that matter here; that of the model's reason only where some of it is hidden.
+/// Returns the keys for the current state. The key for the model's reason is left out if the whole reason is visible.
 fn hints(prompt: &Prompt, is_why_whole: bool) -> impl Iterator<Item = Hint> {
     prompt.hints().filter(move |(key, _)| key != "o" || !is_why_whole)
 }
 
-/// A key and what it does.
+/// A key, and the word for its effect.
 pub(in crate::view) type Hint = (Cow<'static, str>, &'static str);
 
-/// The keys at the foot of a prompt or a list, `enter select • esc cancel`: as many as fit, those of the least `rank` left out
-/// first.
+/// Formats the keys at the foot of a prompt or a list, such as `enter select • esc cancel`. If not all keys fit, those
+/// of the lowest `rank` are left out first.
 pub fn key_hints<K: Ord>(
     mut hints: Vec<Hint>,
     theme: &Theme,
@@ -85,7 +85,7 @@ pub fn key_hints<K: Ord>(
     Line::from(spans)
 }
 
-/// Key names in characters that this terminal can show.
+/// Returns key names in characters that this terminal can show.
 fn spell<'a>(keys: Cow<'a, str>, theme: &Theme) -> Cow<'a, str> {
     if theme.signs.up == "↑" {
         return keys;
@@ -94,7 +94,7 @@ fn spell<'a>(keys: Cow<'a, str>, theme: &Theme) -> Cow<'a, str> {
     arrows.iter().fold(keys, |keys, (arrow, word)| keys.replace(arrow, word).into())
 }
 
-/// Keys that the terminal's loop handles without the prompt.
+/// The keys that the terminal's loop handles without the prompt.
 const OF_THE_TERMINAL: (&str, &str) = ("Ctrl-Z  Ctrl-L", "suspend; redraw");
 
 impl Composer<'_, '_> {
@@ -103,7 +103,7 @@ impl Composer<'_, '_> {
         let keys = self.prompt.help().chain([OF_THE_TERMINAL]);
         let keys: Vec<_> = keys.map(|(spelled, does)| (spell(spelled.into(), self.theme), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
-        // Keys that leave too little room for the text get a separate line.
+        // If keys leave too little room for the text, they get a separate line.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(self.indent());
         let column = [longest, "PgUp PgDn  ".len()].into_iter().find(fits).unwrap_or(4);
         for (spelled, does) in keys {

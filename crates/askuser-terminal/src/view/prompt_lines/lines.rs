@@ -1,4 +1,4 @@
-//! The lines of a prompt, and which of them may be left out.
+//! The lines of a prompt, with the information which of them may be left out.
 
 use crate::view::frame_line::SharedLine;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use std::ops::Range;
 pub(in crate::view) struct PromptLines {
     pub(in crate::view) head: Vec<SharedLine>,
     pub(in crate::view) body: Vec<SharedLine>,
-    /// The lines of a list, which are not in `body`: most of them are not on the screen.
+    /// The range of a list's lines. They are not in `body`, because most of them are not on the screen.
     pub(in crate::view) list: Range<usize>,
-    /// The lines under the bottom border. The border is drawn by the view, which knows how many lines are hidden.
+    /// The lines below the bottom border. The view draws the border, because it knows the number of hidden lines.
     pub(in crate::view) footer: Vec<SharedLine>,
     pub(in crate::view) footer_kind: FooterKind,
-    /// The lines of the body that each row (option, then Other) takes.
+    /// The range of lines in the body for each row (the options, then Other).
     pub(in crate::view) rows: Vec<Range<usize>>,
-    /// The line of the body and the column of the caret.
+    /// The line of the body and the column of the caret; `None` if the caret is not in the body.
     pub(in crate::view) caret: Option<(usize, usize)>,
-    /// The same in the head.
+    /// The line of the head and the column of the caret; `None` if the caret is not in the head.
     pub(in crate::view) head_caret: Option<(usize, usize)>,
-    /// The lines of the body that stand under options without the focus.
+    /// The lines of the body that stand below unfocused options.
     pub(in crate::view) descriptions: Vec<Range<usize>>,
-    /// The number of lines by which an unfocused option exceeds the focused one.
+    /// The number of lines by which an unfocused option may exceed the focused one.
     pub(in crate::view) longer: usize,
-    /// The number of extra lines of the body with the cursor on another row.
+    /// The number of lines that the body may grow when the cursor moves to another row.
     pub(in crate::view) spare: usize,
     /// Whether the model's reason is whole on the screen, or missing.
     pub(in crate::view) is_why_whole: bool,
@@ -31,12 +31,12 @@ pub(in crate::view) struct PromptLines {
 }
 
 impl PromptLines {
-    /// The number of lines of the body.
+    /// Returns the number of lines in the body, with those of the list.
     pub(in crate::view) fn height(&self) -> usize {
         self.body.len() + self.list.len()
     }
 
-    /// The lines of the body that are shown; `list` composes those of the list.
+    /// Returns the visible lines of the body. `list` composes the lines of the list.
     pub(in crate::view) fn shown(
         &self,
         shown: Range<usize>,
@@ -52,14 +52,14 @@ impl PromptLines {
         [&self.body[before], &list(inside), &self.body[after]].concat()
     }
 
-    /// Leaves out the descriptions of options without the focus.
+    /// Leaves out the descriptions of unfocused options.
     pub(in crate::view) fn leave_out_descriptions(&mut self) {
         self.spare = self.longer;
         let left_out = std::mem::take(&mut self.descriptions);
         if left_out.is_empty() {
             return;
         }
-        // The new index of a line.
+        // The number of removed lines before a line, which gives the line's new index.
         let before =
             |line: usize| left_out.iter().map(|lines| lines.len().min(line.saturating_sub(lines.start))).sum::<usize>();
         let place = |line| line - before(line);
@@ -71,9 +71,9 @@ impl PromptLines {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::view) enum FooterKind {
-    /// Key hints, which may be dropped.
+    /// The footer has key hints, which may be dropped.
     #[default]
     Hints,
-    /// A notice about the last key, which must be seen.
+    /// The footer has a notice about the last key, which must stay visible.
     Notice,
 }

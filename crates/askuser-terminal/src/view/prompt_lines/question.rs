@@ -1,4 +1,4 @@
-//! A question page: who asks, the question, its options and Other.
+//! A question page: the asker, the question, its options and Other.
 
 use super::{Composer, LEGIBLE};
 use crate::markdown;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const SEARCH: &str = "Search: ";
 const BADGE: &str = " (Recommended)";
 
-/// The most lines that stand under a label: under any of them, and under the focused one.
+/// The largest number of lines below a label: below any label, and below one that is shown.
 #[derive(Default)]
 struct Tallest {
     any: usize,
@@ -32,7 +32,8 @@ impl Block {
 }
 
 impl Composer<'_, '_> {
-    /// The request's origin, such as a subagent. Others wrote it: only its first row begins like one of ours.
+    /// Adds the request's origin, such as a subagent. The origin is untrusted, so all its rows but the first have a
+    /// bar.
     fn origin(&mut self) {
         if let Some(origin) = self.prompt.origin().filter(|_| !self.is_origin_shown) {
             let text = format!("Asked by: {origin}");
@@ -52,7 +53,7 @@ impl Composer<'_, '_> {
             self.parts.number_column = if is_numbered && self.numbers_fit(question) { width("1 ") } else { 0 };
             self.parts.beside =
                 if question.form() == Form::Tool { self.column_beside(question, anything) } else { None };
-            // No character takes more columns than bytes.
+            // No character has more columns than bytes.
             let room = self.room(self.label_column());
             self.parts.names_fit = question.options().iter().all(|option| option.name().len() <= room);
         }
@@ -103,7 +104,7 @@ impl Composer<'_, '_> {
         self.lines.longer = tallest.any - tallest.shown;
     }
 
-    /// The lines of the list that are shown.
+    /// Returns the visible lines of the list.
     pub(in crate::view) fn list_lines(&mut self, rows: &[Range<usize>], shown: Range<usize>) -> Vec<SharedLine> {
         let Some((question, entry)) = self.prompt.current() else { return Vec::new() };
         let first = rows.partition_point(|lines| lines.end <= shown.start);
@@ -119,7 +120,7 @@ impl Composer<'_, '_> {
         self.lines.body.drain(..).skip(above).take(shown.len()).collect()
     }
 
-    /// The field for an answer that is a text.
+    /// Adds the field for an answer that is a text.
     fn answer_field(&mut self, question: &Question, entry: &AnswerDraft) {
         self.gap();
         let start = self.lines.body.len();
@@ -131,7 +132,8 @@ impl Composer<'_, '_> {
         self.lines.rows.push(start..self.lines.body.len());
     }
 
-    /// What a long list is searched for, and how much of it matches. It stays above the list, as does a short question.
+    /// Adds the search field of a long list, with the number of matching options. It stays above the list, together
+    /// with a short question.
     fn search_field(&mut self, question: &Question, entry: &AnswerDraft) {
         const SHORT: usize = 4;
         if self.lines.body.len() <= SHORT {
@@ -145,7 +147,7 @@ impl Composer<'_, '_> {
         let fits = |count: &String| width(SEARCH) + LEGIBLE + width(count) <= self.room(self.indent());
         let count = counts.into_iter().find(fits).unwrap_or_default();
         let room = self.room(self.indent()).saturating_sub(width(SEARCH) + width(&count) + 1);
-        // The end of it is where the caret is.
+        // The end of the search text is shown, because the caret is there.
         let search = entry.search.as_str();
         let start = search.char_indices().map(|(at, _)| at).find(|&at| width(&search[at..]) <= room);
         let shown = &search[start.unwrap_or(search.len())..];
@@ -162,7 +164,8 @@ impl Composer<'_, '_> {
         self.gap();
     }
 
-    /// Adds lines that an earlier frame composed, or composes them. Returns how many of them come before a description.
+    /// Adds the lines of a block. They are composed only if no earlier frame has composed them. Returns the number of
+    /// lines before a description.
     fn block(&mut self, block: Block, compose: impl FnOnce(&mut Self) -> usize) -> usize {
         if let Some((lines, label)) = self.parts.block(block) {
             self.lines.body.extend_from_slice(lines);
@@ -174,8 +177,8 @@ impl Composer<'_, '_> {
         label
     }
 
-    /// Adds a label and what stands under it. When rows are short it stands under the focused one alone; the others are
-    /// measured, so that the frame can keep its height.
+    /// Adds a label with the lines below it. When rows are short, only the focused label has lines below it. The others
+    /// are measured, so that the frame can keep its height.
     fn option(
         &mut self,
         question: &Question,
@@ -204,7 +207,7 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// Whether every label takes as many rows with a number before it as without.
+    /// Returns whether every label takes the same number of rows with and without a number before it.
     fn numbers_fit(&self, question: &Question) -> bool {
         let badge = |is_recommended| if is_recommended { BADGE } else { "" };
         let room = self.room(self.label_column());
@@ -216,7 +219,8 @@ impl Composer<'_, '_> {
         })
     }
 
-    /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
+    /// Adds the text of a question. If the text takes several rows, each row has a bar. A row without a bar could pass
+    /// for one of the prompt's own.
     fn question_text(&mut self, text: &str) {
         let room = self.room(self.indent());
         if self.prompt.wording() == Wording::Prose {
@@ -230,7 +234,8 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// Adds the description of an option, beside its label or below it. Below, each line has a bar.
+    /// Adds the description of an option, beside its label or below it. Below the label, each line has a bar if the
+    /// text has several lines.
     fn description(&mut self, text: &str) {
         let style = self.style(Role::Detail);
         if text.is_empty() {
@@ -246,7 +251,8 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// The column of the descriptions if each of them, and that of Other, fits into the rest of its label's row.
+    /// Returns the column of the descriptions beside the labels. `None` in the proposal's style, or if a description
+    /// does not fit into the rest of its label's row.
     fn column_beside(&self, question: &Question, anything: &str) -> Option<usize> {
         const GAP: usize = 3;
         let label = |option: &Choice| width(option.name()) + if option.is_recommended() { width(BADGE) } else { 0 };
@@ -258,8 +264,8 @@ impl Composer<'_, '_> {
         (self.theme.prompt_style == PromptStyle::Compact && all).then_some(column)
     }
 
-    /// Text with Markdown in it, unless the user agrees to its words; `needs_bars` tells by the text and its rows whether
-    /// each has a bar.
+    /// Adds text as Markdown, unless the user agrees to its exact words. `needs_bars` receives the text and its number
+    /// of rows, and returns whether each row has a bar.
     fn prose(&mut self, indent: usize, text: &str, style: Style, needs_bars: fn(&str, usize) -> bool) {
         for row in self.prose_rows(self.room(indent), text, style, needs_bars) {
             self.row(indent, row.spans);
@@ -298,12 +304,12 @@ impl Composer<'_, '_> {
         rows
     }
 
-    /// The column of labels and descriptions.
+    /// Returns the column of labels and descriptions.
     fn label_column(&self) -> usize {
         self.indent() + self.parts.number_column + 2 + width(self.theme.signs.radio) + 1
     }
 
-    /// `1 > ● label`
+    /// Adds a label such as `1 > ● label`. Returns the number of lines.
     fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &str) -> usize {
         let signs = self.theme.signs;
         let focused = entry.focus == row;
@@ -354,7 +360,7 @@ impl Composer<'_, '_> {
         count
     }
 
-    /// Ends a row: its note, and a blank line.
+    /// Ends a row with its note and a blank line.
     fn end_row(&mut self, entry: &AnswerDraft, row: usize, start: usize) {
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
         if let Some(note) = entry.note(row)

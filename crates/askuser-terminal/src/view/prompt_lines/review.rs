@@ -1,4 +1,4 @@
-//! The review page: all answers before they are sent.
+//! The review page, with all answers before they are sent.
 
 use super::Composer;
 use crate::markdown;
@@ -46,7 +46,7 @@ impl Composer<'_, '_> {
         self.lines.rows.push(start..self.lines.body.len());
     }
 
-    /// `> 1. question`, or the row that sends.
+    /// Adds a row such as `> 1. question`, or the row that sends the answers.
     fn review_row(&mut self, row: usize, number: &str, text: &str) {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
@@ -81,7 +81,7 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// `✔ text`, wrapped under itself.
+    /// Adds a line such as `✔ text`. Continuations are indented to the text.
     fn marked(&mut self, sign: &'static str, role: Role, text: &str) {
         let lead = [Span::styled(sign, self.style(role)), Span::raw(" ")];
         let further = [Span::raw(" ".repeat(width(sign) + 1))];

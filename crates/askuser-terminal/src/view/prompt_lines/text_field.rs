@@ -1,4 +1,4 @@
-//! Text fields: what is typed, wrapped, with the caret in it.
+//! Text fields: the typed text, wrapped, with the caret.
 
 use super::{Composer, LEGIBLE};
 use crate::view::theme::Role;
@@ -15,7 +15,7 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// `Please specify: bun`, with the caret after it.
+    /// Adds a field such as `Please specify: bun`, with the caret after the text.
     pub(super) fn field(&mut self, indent: usize, name: &'static str, text: &Text, typing: bool) {
         let whole = text.as_str();
         let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Detail, Role::Secondary) };
@@ -24,9 +24,10 @@ impl Composer<'_, '_> {
             self.paragraph(indent, name.trim_end(), self.style(name_role));
             name = "";
         }
-        // Under a mark such as "> " the text stands under itself; under words there would be little room for it.
+        // After a mark such as "> ", continuations are indented to the text. After words, that would leave too little
+        // room.
         let further = if width(name) <= "> ".len() { indent + width(name) } else { indent };
-        // The last column is for the caret.
+        // The last column is reserved for the caret.
         let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(further + 1));
         let caret = text.caret();
         let caret_line = lines.iter().rposition(|range| range.start <= caret).unwrap_or(0);
@@ -41,7 +42,7 @@ impl Composer<'_, '_> {
                 let before = &whole[range.start..caret.min(range.end)];
                 self.lines.caret = Some((self.lines.height(), (column + width(before) + 1).min(limit)));
             }
-            // The terminal's own cursor is the caret: a cell drawn for it would be inverted twice, and vanish under it.
+            // The terminal's own cursor is the caret. A drawn cell would be inverted twice, and become invisible.
             spans.push(Span::styled(whole[range].to_owned(), self.style(text_role)));
             self.row(start, spans);
         }

@@ -14,7 +14,7 @@ fn lines(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, theme: &Theme) 
     closing_lines(set, outcome, confirm, theme, 79).iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Every ending, and answers of every kind.
+/// Returns every kind of ending, with answers of every kind.
 fn endings() -> Vec<(&'static str, QuestionSet, Outcome)> {
     let (one, many, two) = (database(), features(), authentication());
     let answered = |set: &QuestionSet, answers: Vec<Answer>| Outcome::answered(set, answers).expect("all answered");

@@ -1,4 +1,4 @@
-//! A context has room: options give way to it, and it scrolls separately.
+//! Options leave room for a context, and the context scrolls separately.
 
 use super::*;
 use askuser::{Context, KeyCode};
@@ -29,7 +29,7 @@ fn diff() -> Context {
     Context::Diff("@@ -1 +1 @@\n-let x = 1;\n+let x = 2;".into())
 }
 
-/// The driver's view of a context on a terminal of this size.
+/// Returns the driver's view of a context on a terminal of this size.
 fn with(prompt: &Prompt, context: &Context, (columns, rows): Size) -> View {
     View::new(prompt, Some(context), &Theme::default(), PromptPhase::Asking, columns - 1, rows - 1)
 }
@@ -75,7 +75,7 @@ fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_t
     assert!(shown.contains("↑ 5  ↓ 1 more line"), "{shown}");
     let shown = picture(&prompt, &created, (40, 12));
     assert!(shown.contains("┃ +a") && shown.contains("┃ +c"), "{shown}");
-    // All of it can be read, where it is and what it is called too.
+    // The whole text can be read, and so can its position and its file name.
     let size = (40, 12);
     for expected in ["│ 1 1 ┃  one", "│     ┃ --- a/src/main.rs"] {
         let mut read = String::new();
@@ -87,7 +87,7 @@ fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_t
         }
         assert!(read.contains(expected), "{read}");
     }
-    // With enough room, it begins at its first line.
+    // With enough room, the context begins at its first line.
     let shown = picture(&Prompt::new(permission(), ARMED), &change, (80, 24));
     assert!(shown.contains("--- a/src/main.rs") && shown.contains(" six"), "{shown}");
 }
@@ -120,7 +120,7 @@ fn a_diff_has_line_numbers_before_the_bar_and_one_that_is_not_whole_is_shown_as_
         "98 99 ┃  b",
     ];
     assert_eq!(rows(diff), expected);
-    // A number inside the text stands behind the bar.
+    // A number in the text itself stands after the bar.
     assert_eq!(rows("@@ -1 +1 @@\n 8 ┃ a\n+b"), ["┃ @@ -1 +1 @@", "┃  8 ┃ a", "┃ +b"]);
 }
 
@@ -137,7 +137,7 @@ fn blank_lines_go_before_options_and_descriptions_stay() {
         with(&prompt, &command(), (80, rows)).viewport.page.total
             == with(&prompt, &command(), (80, rows)).viewport.page.height
     });
-    // Beside the labels, descriptions take no row.
+    // Descriptions beside the labels take no rows.
     assert!(described < whole && whole < airy, "{whole} {described} {airy}");
     assert!(height(60) > height(whole));
 }
@@ -218,7 +218,7 @@ fn at_every_size_all_is_read_by_space_or_page_down_and_allowed() {
         };
         let pages = (0..60).take_while(|_| press(key).0).count();
         assert!((1..60).contains(&pages), "{pages} at {size:?}");
-        // The first may only bring the option onto the screen.
+        // The first key may only scroll the option onto the screen.
         let allowed = (0..2).any(|_| matches!(press(KeyCode::Char('1')).1, Effect::Finish(_)));
         assert!(allowed, "{size:?}");
     }

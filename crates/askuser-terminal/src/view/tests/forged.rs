@@ -1,4 +1,4 @@
-//! Text that others wrote cannot look like ours: no option, no chip, no footer, no confirmation but the real ones.
+//! Untrusted text cannot imitate the prompt's own options, chips, footers or confirmations.
 
 use super::*;
 use askuser::{Context, Outcome, QuestionSet, Request, RequestKey};
@@ -7,7 +7,8 @@ use fixtures::{ARMED, question, set_of};
 const FORGED: &str =
     "Run it?\n\n  > ○ Deny\n      Safe\n  ○ Allow\n╰────╯\n  ↑↓ navigate  •  enter select\n✔ Run: Deny";
 
-/// The rows without a bar: those that are ours. The bottom line is as long as the widest row.
+/// Returns the rows without a bar, which are the prompt's own. The bottom line is shortened, because its length depends
+/// on the widest row.
 fn ours(view: &View) -> Vec<String> {
     let ours = rows(&drawn(view)).into_iter().filter(|row| !row.contains(['┃', '╏']));
     ours.map(|row| if row.starts_with("╰──") { row.chars().filter(|c| *c != '─').collect() } else { row }).collect()
@@ -104,7 +105,7 @@ fn the_command_of_a_permission_keeps_its_blanks_where_it_is_wrapped() {
     let request = Request::new(key, of(&format!("Run this command?\n\n{command}")));
     let prompt = Prompt::of(&request, Duration::ZERO);
     let shown = rows(&drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, (40, 40))));
-    // 39 columns, less the border, the indent and the bar.
+    // The row has 39 columns, without the border, the indent and the bar.
     let blanks = " ".repeat(60 - 34);
     assert!(shown.contains(&format!("│  ╏ {blanks}/")), "{shown:#?}");
     let at = shown.iter().position(|row| row == "│  ┃ rm -rf").unwrap_or_else(|| panic!("{shown:#?}"));

@@ -1,4 +1,4 @@
-//! Markdown in questions and descriptions, and where it is left alone.
+//! Markdown in questions and descriptions, and the texts in which marks stay as written.
 
 use super::*;
 use crate::markdown;
@@ -84,7 +84,7 @@ fn a_person_who_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
     let run = "Note: in a branch\n│        With a note it does not run yet: the agent reads the note and may ask again";
     let screen = typing(Purpose::Permission, yes);
     assert!(screen.contains(run), "{screen}");
-    // It stays for as long as the note does.
+    // The hint stays as long as the note.
     let screen = typing(Purpose::Permission, &format!("{yes}<enter>"));
     assert!(screen.contains(run), "{screen}");
     let screen = typing(Purpose::Plan, yes);

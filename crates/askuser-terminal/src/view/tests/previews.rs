@@ -47,7 +47,7 @@ fn a_preview_is_read_to_its_end_and_the_frame_stays_as_high() {
             let rows = shown(&prompt, size);
             assert_eq!(rows.len(), height, "{size:?}");
             seen.push_str(&rows.concat());
-            // At its end the page scrolls.
+            // At the end of the preview, the key scrolls the page.
             if prompt.scroll() != before {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Properties at every size, in every state, for any text.
+//! Properties of prompts at every size, in every state, and for any text.
 
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
@@ -32,7 +32,7 @@ fn any_context() -> impl Strategy<Value = Context> {
     (nasty_text(), prop::sample::select(kinds.to_vec())).prop_map(|(text, kind)| kind(text))
 }
 
-/// With a context, a reason, an input or previews, so that there are texts to keep from one frame to the next.
+/// Generates a request with a context, a reason, an input or previews, so that frames have texts to share.
 fn any_request() -> impl Strategy<Value = Request> {
     let parts = (nasty_set(), prop::option::of(any_context()), nasty_text(), nasty_text());
     parts.prop_map(|(set, context, why, command)| {
@@ -47,7 +47,7 @@ fn any_phase() -> impl Strategy<Value = PromptPhase> {
     prop_oneof![6 => Just(PromptPhase::Asking), 1 => Just(PromptPhase::Confirmed), 1 => Just(PromptPhase::Expired)]
 }
 
-/// Takes events until the prompt ends, each a fifth of a second after the one before.
+/// Handles events until the prompt ends, one every fifth of a second.
 fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMut(&mut Prompt, &Event)) {
     look(prompt, size);
     for (i, event) in events.into_iter().enumerate() {
@@ -59,7 +59,7 @@ fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMu
     }
 }
 
-/// The text of a whole page without blanks, border and bars, including parts that the screen would hide.
+/// Returns the text of a whole page without blanks, border and bars. It includes the parts that the screen would hide.
 fn whole(prompt: &Prompt, columns: u16) -> String {
     let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
     let frame = rows(&drawn(&view)).concat();
@@ -70,7 +70,7 @@ fn solid(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !['│', '┃'].contains(c)).collect()
 }
 
-/// The text that a person can read from the rows of a context: a bar begins a line, a broken one continues it.
+/// Returns the text that a person reads from the rows of a context. A bar begins a line, and a broken bar continues it.
 fn read_rows(rows: &[ratatui_core::text::Line<'_>], signs: &Signs) -> String {
     let mut shown = String::new();
     for (i, row) in rows.iter().enumerate() {
@@ -118,7 +118,7 @@ proptest! {
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
             let widget = PromptWidget { theme, phase, context: context.as_ref() };
-            // A neighbour on each side that must stay untouched.
+            // A margin around the area must stay untouched.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
             let cursor = widget.render_with_cursor(area, &mut buffer, prompt);
@@ -241,7 +241,7 @@ proptest! {
         let (question, entry) = prompt.current().expect("a question");
         let texts = question.options().iter().flat_map(|option| [option.name(), option.description()]);
         let texts = texts.chain([question.text(), entry.note(0).unwrap().as_str()]);
-        // The marks of Markdown are not shown.
+        // The marks of Markdown are not visible.
         let has_marks = |text: &str| crate::markdown::inline(text).is_some() || crate::markdown::has_blocks(text);
         for text in texts.filter(|text| !has_marks(text)) {
             prop_assert!(page.contains(&solid(text)), "{text:?} is not all in {page:?}");
@@ -281,12 +281,12 @@ proptest! {
     }
 }
 
-/// All words seen on the way down, page by page.
+/// Returns all words that are visible while scrolling down by pages.
 fn read(prompt: &mut Prompt, size: Size) -> BTreeSet<String> {
     read_with(KeyCode::PageDown, prompt, size)
 }
 
-/// All words seen on the way down with a key.
+/// Returns all words that are visible while moving down with this key.
 fn read_with(key: KeyCode, prompt: &mut Prompt, size: Size) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut last = None;
@@ -313,7 +313,7 @@ fn assert_all_seen<'a>(seen: &BTreeSet<String>, texts: impl IntoIterator<Item = 
 fn the_longest_question_is_read_to_its_last_word() {
     for size in [(80, 24), (40, 12)] {
         let mut prompt = Prompt::new(long(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
-        // A description is shown with the cursor on its option.
+        // A description is shown while the cursor is on its option.
         let seen = read_with(KeyCode::Down, &mut prompt, size);
         let question = &prompt.set().questions()[0];
         assert_eq!(question.text().chars().count(), 2_000);
@@ -324,7 +324,7 @@ fn the_longest_question_is_read_to_its_last_word() {
     }
 }
 
-/// The rows the cursor comes to while Down is pressed, until it is on the last.
+/// Returns the rows that the cursor visits with Down, until it is on the last one.
 fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
     look(prompt, size);
     let mut visited = vec![0];

@@ -1,4 +1,4 @@
-//! Every screen, as text and in a few cases with its styles.
+//! Pictures of every screen as text, some of them with styles.
 
 use super::*;
 use askuser::exact::Charset;
@@ -12,7 +12,7 @@ const SMALL: Size = (40, 12);
 const LARGE: Size = (120, 40);
 const TINY: Size = (20, 5);
 
-/// The screens of a script at each size.
+/// Returns the screens after a script at each size.
 fn pictures(set: &askuser::QuestionSet, script: &str, sizes: &[Size]) -> String {
     pictures_in(PromptStyle::Proposal, set, script, sizes)
 }
@@ -45,7 +45,7 @@ fn text(prompt: &Prompt, theme: &Theme, phase: PromptPhase, size: Size) -> Strin
     out
 }
 
-/// As [`text`], with the style before each run of cells: `‹#818CF8 bold›`.
+/// Returns a screen like [`text`], with the style before each run of cells: `‹#818CF8 bold›`.
 fn styled(prompt: &Prompt, theme: &Theme, phase: PromptPhase, size: Size) -> String {
     let buffer = drawn(&view(prompt, theme, phase, size));
     let mut out = String::new();
@@ -271,7 +271,7 @@ fn a_number_stands_before_an_option_only_where_it_wraps_no_label() {
         let prompt = Prompt::new(database(), ARMED);
         text(&prompt, &Theme::default(), PromptPhase::Asking, (columns, 40))
     };
-    // The border, two blanks, cursor and mark, the label, and a column that stays free.
+    // The width consists of the border, two blanks, the cursor and the mark, the label, and a free column.
     let fitting = 3 + 4 + "PostgreSQL (Recommended)".len() as u16 + 1;
     assert!(shown(fitting).contains("│  > ○ PostgreSQL (Recommended)\n"), "{}", shown(fitting));
     assert!(shown(fitting + 1).contains("│  > ○ PostgreSQL (Recommended)\n"), "{}", shown(fitting + 1));
@@ -444,7 +444,7 @@ fn what_is_chosen_changes_colour_as_the_proposals_say() {
     let prompt = played(&features(), ARMED, "1<down>", NORMAL);
     let picture = styled(&prompt, &DARK, PromptPhase::Asking, NORMAL);
     let row = |label: &str| picture.lines().find(|line| line.contains(label)).expect("a row").to_owned();
-    // Chosen, and the cursor is elsewhere.
+    // The option is selected, but the cursor is on another one.
     assert!(row("TypeScript").contains("‹#818CF8 bold›☑ ‹#F1F5F9›TypeScript"), "{picture}");
     assert!(row("Tailwind").contains("‹#818CF8›☐ ‹#94A3B8›Tailwind"), "{picture}");
 }
@@ -516,7 +516,7 @@ fn enter_is_not_offered_before_the_end_of_an_option_is_on_the_screen() {
     let set = set_of(&[question(&"Which of them? ".repeat(15), "Plan", true, &[("One", &description), ("Two", "x")])]);
     let footer = |script: &str| pictures(&set, script, &[SMALL]).trim_end().lines().last().unwrap_or("").to_owned();
     assert!(footer("").contains(" · ↓ read on"), "{}", footer(""));
-    // Space, too, brings it into view first.
+    // Space also scrolls the option into view first.
     assert_eq!(footer("<space>"), "╰ Press again to tick");
     assert!(footer("<space><space>").contains("enter send"), "{}", footer("<space><space>"));
 }

@@ -1,4 +1,4 @@
-//! The model's reason stands above the question, and a key shows it whole, or the input of a tool.
+//! The model's reason stands above the question. A key shows the whole reason, or the input of a tool.
 
 use super::*;
 use askuser::permission::Permission;
@@ -26,7 +26,7 @@ fn permission(why: &str) -> Request {
     Request::new(key, set).with_context(Context::ToolUse(call)).with_why(why.to_owned())
 }
 
-/// The screen after each of these keys, on a terminal of this size.
+/// Returns the screen after each of these keys, on a terminal of this size.
 fn screens(request: &Request, keys: &str, size: Size) -> String {
     let mut prompt = Prompt::of(request, Duration::ZERO);
     let mut shown = format!("{}x{}\n", size.0, size.1);

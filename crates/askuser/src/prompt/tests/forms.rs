@@ -1,4 +1,4 @@
-//! Questions of our own commands: a yes, a text, a line of a list.
+//! Tests of questions from askuser's own commands: a yes, a text, a line of a list.
 
 use super::*;
 use crate::input::QuestionInput;
@@ -34,7 +34,7 @@ fn y_n_digits_and_enter_answer_a_question_for_a_yes() {
     check(confirm(), "<down><down><enter>", "answered | Deploy: No");
     check(confirm(), "2", "answered | Deploy: No");
     check(confirm(), "3", "1 on Yes |  ! Choose 1 to 2");
-    // A command of ours asks the person who started it.
+    // A command of askuser asks the person who started it.
     check(confirm(), "dc", "1 on Yes | ");
     for trigger in [Trigger::Opened, Trigger::Popup] {
         let opened = Prompt::new(confirm(), ARMED).on(trigger);
@@ -94,7 +94,7 @@ fn text_meant_for_something_else_does_not_get_into_a_text_that_opened_by_itself(
     let told = "Not taken: keys count once you stop typing for a moment";
     assert_eq!(play(popup(), "rm<enter>").line(), format!("1 on Other, other “█” |  ! {told}"));
     assert_eq!(play(popup(), "rm<wait:700>Ann<enter>").line(), "answered | Name: “Ann”");
-    // Who ran the command may type at once.
+    // The person who ran the command may type immediately.
     check_with(input(), ARMING, "Ann<enter>", "answered | Name: “Ann”");
 }
 

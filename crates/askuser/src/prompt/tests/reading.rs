@@ -1,4 +1,4 @@
-//! What a person agrees to is read to its end before they can.
+//! Tests that a person reads a text to its end before agreeing to it.
 
 use super::*;
 use crate::request::{Context, Purpose, Request, RequestKey};
@@ -9,7 +9,7 @@ fn about(purpose: Purpose, context: Context) -> Prompt {
     Prompt::of(&request, Duration::ZERO)
 }
 
-/// A screen that shows so many of ten lines of the context.
+/// Returns a screen that shows `height` of ten lines of the context.
 fn screen(offset: usize, height: usize) -> Viewport {
     let context = Window { offset, height, total: 10 };
     Viewport {
@@ -20,7 +20,7 @@ fn screen(offset: usize, height: usize) -> Viewport {
     }
 }
 
-/// What comes of keys on a prompt whose context is on the screen from its beginning, but not to its end.
+/// Checks the effect of keys on a prompt whose context is visible from its beginning, but not to its end.
 #[track_caller]
 fn check_unread(purpose: Purpose, context: Context, keys: &str, is_chosen: bool) {
     let mut prompt = about(purpose, context.clone());
@@ -41,7 +41,7 @@ fn no_key_chooses_an_option_of_a_text_that_was_not_read() {
         check_unread(Purpose::Plan, Context::Prose("# Plan".into()), keys, false);
         check_unread(Purpose::Question, Context::Diff("+a".into()), keys, false);
     }
-    // Words and a refusal by its own key agree to no text.
+    // A typed answer or a refusal by its own key agrees to no text.
     for keys in ["4no<enter>", "d<enter>", "c<enter>", "<esc>"] {
         check_unread(Purpose::Permission, Context::Command("rm".into()), keys, true);
     }
@@ -65,7 +65,7 @@ fn no_key_press_both_scrolls_and_chooses() {
     for (keys, focus) in [("<enter>", 0), ("2", 1), ("<enter>1<enter>", 0)] {
         assert_eq!(start(keys), (None, focus), "{keys}");
     }
-    // Space reads on, also on the row of Other. A second one in the same moment goes no further: nothing was drawn meanwhile.
+    // Space scrolls to unread rows, even on the row of Other. A second Space goes no further before the next drawing.
     for keys in ["<space>", "<space><space><space>", "<down><down><down><space>"] {
         assert_eq!(start(keys).0, Some(3), "{keys}");
     }
@@ -81,7 +81,7 @@ fn space_reads_every_row_and_then_marks() {
         prompt.look(screen(offset, 3));
         prompt = play(prompt, "<space>").prompt;
     }
-    // A diff begins at its first change. What is above comes last.
+    // A diff begins at its first change. The lines above that change come last.
     assert_eq!(offsets, [4, 6, 7, 0, 2]);
     assert_eq!(prompt.answer(0).expect("marked").selected_options, ["Allow once"]);
 }
@@ -257,7 +257,7 @@ fn rows_of_an_opened_text_count_for_no_other_text() {
     let mut prompt = play(prompt, "v").prompt;
     prompt.look(screen(0, 10));
     assert!(prompt.is_unread() && prompt.is_unread_after(&screen(0, 10)));
-    // Space goes back to the text that has to be read, and reads on from there once it is drawn.
+    // Space returns to the text that must be read. Once that text is drawn, Space scrolls on.
     let mut prompt = play(prompt, "<space><space>").prompt;
     assert_eq!((prompt.opened(), prompt.context_offset()), (None, None));
     prompt.look(screen(0, 4));

@@ -1,4 +1,4 @@
-//! Pages longer than the screen: what counts as seen, and how rows longer than the screen are read.
+//! Tests of pages longer than the screen: which rows count as seen, and how rows longer than the screen are read.
 
 use super::*;
 
@@ -27,7 +27,8 @@ fn a_row_is_seen_if_all_of_it_is_or_the_beginning_of_a_row_longer_than_the_scree
     assert!(view(20, &[]).shows(0), "what has no place on the page is not off the screen");
 }
 
-/// Presses a key again and again, each time with what the surface shows then; says where the page starts after each.
+/// Presses a key repeatedly and reports the drawn viewport before each press. Returns the scroll position after each
+/// press.
 fn read(start: usize, rows: &[std::ops::Range<usize>], before: &str, key: &str, times: usize) -> Vec<String> {
     let mut played = play(Prompt::new(database(), ARMED), before);
     let mut offset = start;

@@ -1,4 +1,4 @@
-//! Prompts without a program that waits right here: opened by a person, or as a popup while a person types.
+//! Tests of prompts for stored questions, opened by a person or as a popup while a person types.
 
 use super::*;
 use crate::request::{Origin, Purpose, Request, RequestKey};
@@ -30,7 +30,7 @@ fn a_prompt_that_opened_by_itself_takes_keys_once_the_keyboard_has_rested() {
     assert!(played.prompt.is_unseen(now) && !played.prompt.is_unseen(now + rest));
     played.play("<wait:700><enter>");
     assert_eq!(played.line(), "answered | Database: PostgreSQL");
-    // The person who opened it has seen it.
+    // The person who opened the prompt has seen it.
     let opened = on(Trigger::Opened, database(), ARMING);
     assert!(!opened.is_unseen(Duration::ZERO));
     assert_eq!(play(opened, "<wait:250><enter>").line(), "answered | Database: PostgreSQL");
@@ -62,7 +62,7 @@ fn what_is_put_aside_is_kept_with_what_was_typed_and_not_chosen() {
         let filled = on(trigger, auth(), ARMED).prefilled(&known);
         assert_eq!(play(filled, "<esc>").line(), "put aside | Providers: Google", "{trigger:?}");
     }
-    // A blank is nothing to keep.
+    // A blank text is not kept.
     let blank = play(on(Trigger::Opened, database(), ARMED), "4<space><esc><esc>");
     assert_eq!(blank.line(), "put aside | ");
 }
@@ -74,7 +74,7 @@ fn what_was_typed_and_not_chosen_is_no_answer_to_a_question_that_is_declined() {
         let played = play(on(trigger, auth(), ARMED), script);
         assert_eq!(played.line(), "declined “no” | Auth Method: JWT", "{trigger:?}");
     }
-    // Answers they had put aside are theirs; those known beforehand are not.
+    // The answers of the person's draft are their own. Answers known beforehand are not.
     let known = known(&auth(), &[(1, &[0])]);
     for (trigger, answers) in [(Trigger::Inline, ""), (Trigger::Opened, "Providers: Google")] {
         let filled = on(trigger, auth(), ARMED).prefilled(&known);
@@ -91,7 +91,7 @@ fn a_note_beside_what_was_typed_and_not_chosen_is_put_aside_with_it() {
     assert_eq!(play(again, "").line(), "1 on Other | ", "what was not chosen is not chosen by being put aside");
 }
 
-/// The draft of a question that was put aside.
+/// Returns the draft of a question that was put aside.
 fn aside(played: Played) -> Draft {
     match played.effect {
         Effect::PutAside(draft) => draft,
@@ -112,7 +112,7 @@ fn a_note_with_nothing_chosen_and_what_was_typed_at_c_and_d_are_put_aside() {
 
 #[test]
 fn text_beside_a_choice_is_put_aside_and_stays_what_it_was() {
-    // Typed and not chosen, beside a choice: of one, of several.
+    // The text is typed but not chosen, beside a choice of a single-select or a multi-select question.
     for (set, script, line) in [
         (database(), "<space><down><down><down>own<esc><esc>", "1 on SQLite | Database: SQLite"),
         (features(), "<space><down><down><down><down>own<esc><esc>", "1 on TypeScript | Features: TypeScript"),
@@ -134,7 +134,7 @@ fn a_draft_decides_nothing_but_what_is_filled_in() {
     let resumed = |draft: &Draft| play(Prompt::new(database(), ARMED).resuming(draft), "").line();
     assert_eq!(resumed(&written(&["SQLite", "MongoDB"], "own")), "1 on SQLite | Database: SQLite");
     assert_eq!(resumed(&written(&["Nothing"], "\u{1b}]0;x\u{7}own")), "1 on Other | Database: “own”");
-    // Answers of a policy are not the person's; those of their earlier draft are.
+    // The answers of a policy are not the person's. The answers of the person's earlier draft are.
     let known = known(&auth(), &[(0, &[0]), (1, &[0])]);
     let theirs = Draft::from(vec![auth().questions()[1].answer(&[1], None, None).unwrap()]);
     let prompt = Prompt::new(auth(), ARMED).prefilled(&known).resuming(&theirs);
@@ -190,7 +190,7 @@ fn what_is_asked_for_by_name_waits_like_a_key() {
     let mut prompt = Prompt::new(database(), ARMING);
     assert_eq!(act(&mut prompt, 249), Effect::Continue);
     assert!(matches!(act(&mut prompt, 250), Effect::Finish(_)));
-    // Neither the help page nor the question whether to leave is answered by it.
+    // The action answers neither the help page nor the question whether to leave.
     for before in ["?", "<space><esc>"] {
         let mut prompt = play(Prompt::new(database(), ARMED), before).prompt;
         let mode = prompt.mode();
@@ -221,7 +221,7 @@ fn a_prompt_takes_everything_from_its_request() {
     for (purpose, wording) in [
         (Purpose::Question, Wording::Prose),
         (Purpose::Plan, Wording::Prose),
-        // What a person agrees to is shown exactly.
+        // Text that a person agrees to is shown verbatim.
         (Purpose::Permission, Wording::Exact),
     ] {
         let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), auth())
@@ -250,7 +250,7 @@ fn a_note_beside_a_yes_is_said_to_hold_it_up_and_one_beside_a_no_is_not() {
     ] {
         let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), database());
         let prompt = Prompt::of(&request, Duration::ZERO);
-        // Two that agree, one that refuses, Other.
+        // The first two options agree, the third refuses, and the fourth row is Other.
         assert_eq!([0, 1, 2, 3].map(|row| prompt.note_hint(row)), [says, says, None, None], "{purpose:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Events from the agent thread, turned into scrollback items and state changes.
+//! Converts events from the agent thread to scrollback items and state changes.
 
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 const FAILURE_LINES: usize = 5;
-/// The maximum lines of output that the person asked for: their own command, or changes.
+/// The maximum number of lines in an output of the person's own command, or in a diff of its changes.
 const OWN_LINES: usize = 400;
 const DIFF_LINES: usize = 40;
 
@@ -56,7 +56,7 @@ impl State {
                     "What other programs changed in these files is in it; what commands changed in others is not.";
                 self.note(Role::Muted, others);
             }
-            // A person who is writing is not interrupted.
+            // The list of models must not interrupt a person who is writing.
             Event::ModelsListed(offered) if self.composer.draft.is_blank() => {
                 self.effects.push_back(Effect::ChooseModel(offered));
             }
@@ -77,7 +77,8 @@ impl State {
         }
     }
 
-    /// A command is finished: what waited is sent, or goes back to the draft if the turn was stopped or failed.
+    /// Handles the end of a command. The waiting lines are sent, or return to the draft if the turn was stopped or
+    /// failed.
     fn command_done(&mut self, now: Duration) {
         self.turn.pending_commands = self.turn.pending_commands.saturating_sub(1);
         if self.turn.pending_commands > 0 {
@@ -97,7 +98,7 @@ impl State {
         match self.turn.end {
             TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
                 let waiting: Vec<String> = self.composer.waiting.drain(..).collect();
-                // If they do not fit together with the draft, they are still in the history.
+                // If the lines do not fit together with the draft, they are still in the history.
                 if !waiting.is_empty() && self.composer.draft.put_back(&waiting.join("\n")) == Fit::Refused {
                     self.warn(Role::Warning, "What you had typed is in the history: Up.");
                 }
@@ -108,14 +109,14 @@ impl State {
         }
     }
 
-    /// Sends the waiting lines up to the first one that starts a command. It stops at /resume, too, because the rest is
+    /// Sends the waiting lines up to the first one that starts a command. Stops at /resume, too, because the rest is
     /// for the chosen session.
     pub(crate) fn send_waiting(&mut self, now: Duration) {
         while self.turn.pending_commands == 0
             && !self.effects.contains(&Effect::ChooseSession)
             && let Some(text) = self.composer.waiting.pop_front()
         {
-            // It was typed some time ago, so it is shown again.
+            // The line was typed some time ago, so it is shown again.
             if self.presentation == Presentation::Line {
                 self.print(Item::UserMessage(text.clone()));
             }
@@ -210,8 +211,8 @@ impl State {
                 self.turn.end = TurnEnd::Completed;
             }
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error),
-            // A question arrives through the queue. The text of a subagent is for the agent that started it. Its end is
-            // in the result of its call.
+            // A question arrives through the queue. The text of a subagent is for the agent that started it. The result
+            // of the call contains the final text.
             _ => {}
         }
     }
@@ -228,7 +229,7 @@ impl State {
         self.outputs.append(thought.output, text);
     }
 
-    /// The model has thought; Ctrl-O shows what.
+    /// Ends a thought of the model, which Ctrl-O then shows.
     fn end_thought(&mut self, now: Duration) {
         if let Some(Thought { since, output }) = self.turn.thought.take() {
             let took = now.saturating_sub(since);
@@ -242,7 +243,7 @@ impl State {
         }
     }
 
-    /// The model's text is complete: prints what is left of it.
+    /// Ends a text of the model and prints the rest of it.
     fn close_text(&mut self) {
         let rows = self.turn.stream.finish();
         self.print_text(rows);
@@ -265,7 +266,7 @@ impl State {
                 self.show_result(&call, EndedCall { summary, result });
             }
         }
-        // Calls that run beside each other are shown in the order in which they were made.
+        // Parallel calls are shown in the order in which they were made.
         while let Some(first) = self.turn.calls.iter().position(|call| call.tasks == tasks)
             && self.turn.calls[first].ended.is_some()
         {
@@ -283,7 +284,7 @@ impl State {
     fn show_result(&mut self, call: &RunningCall, ended: EndedCall) {
         let EndedCall { summary, result } = ended;
         if is_shown_by_prompt(&call.name) && result.success {
-            // The prompt has left its answer on the screen, unless that was in an earlier process.
+            // The prompt has left its answer on the screen, unless an earlier process showed it.
             return if self.turn.is_recalled {
                 self.recall_answer(call, &result)
             };
@@ -293,7 +294,7 @@ impl State {
         if let Some(command) = call.input["command"].as_str().filter(|command| command.trim().contains('\n'))
             && summary.permission.is_some()
         {
-            // The person agreed to all of it.
+            // The person agreed to the whole command.
             let text = command.trim().to_owned();
             self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX });
         }
@@ -337,7 +338,7 @@ impl State {
         }
     }
 
-    /// Marks the call that asks, and prints a line above a subagent's question that says whose it is.
+    /// Marks the call that asks. Above a subagent's question, prints a line that names the subagent.
     pub(super) fn ask_user(&mut self, request: &Request, now: Duration) {
         let task = request.origin().task.as_deref();
         let Some(call) = self.turn.call(&request.key().call, &request.key().tasks) else { return };
@@ -371,7 +372,7 @@ impl State {
             return self.note(Role::Danger, error.message.clone());
         }
         self.close_text();
-        // Ended calls are told before the turn's end.
+        // Ended calls are printed before the turn's end.
         let (ended, open): (Vec<_>, Vec<_>) = self.turn.calls.drain(..).partition(|call| call.ended.is_some());
         self.turn.calls = open;
         ended.into_iter().for_each(|call| self.show_ended(call));
@@ -381,7 +382,7 @@ impl State {
         }
         self.turn.end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
-        // To try the same again would fail again.
+        // A second attempt would fail again.
         if matches!(error.kind, FailureKind::ContextTooLong | FailureKind::Key | FailureKind::UnknownModel) {
             return self.note(Role::Danger, format!("{message}."));
         }
@@ -389,7 +390,7 @@ impl State {
     }
 }
 
-/// The person's choice, when they were asked whether a call may run.
+/// Returns the person's choice about a call's permission; `None` if the person was not asked.
 fn permission_words(outcome: &QuestionOutcome) -> Option<String> {
     let chosen = outcome.answers.iter().flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()));
     let words = chosen.collect::<Vec<_>>().join(", ");

@@ -12,7 +12,7 @@ fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// At work, with no person typing.
+/// Returns the state of an agent at work while no person types.
 fn working() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let session = SessionInfo {
@@ -52,7 +52,7 @@ fn of_task(event: AgentEvent) -> AgentEvent {
     AgentEvent::Task { id: "t".into(), description: "audit deps".into(), event: Box::new(event) }
 }
 
-/// A question of call "1" comes and opens.
+/// Delivers a question of call "1", opens it, and returns the effects.
 fn open(
     state: &mut State,
     text: &str,
@@ -66,14 +66,14 @@ fn open(
     printed(state.step(Event::QuestionArrived(waiting.into()), at(now)))
 }
 
-/// The same question of a subagent that the call `id` started.
+/// Returns the same question from a subagent that the call `id` started.
 fn in_task(request: &Request, task: &str, id: &str) -> Request {
     let asked = Request::new(request.key().clone().in_tasks([id]), request.set().clone());
     let asked = request.context().into_iter().fold(asked, |asked, context| asked.with_context(context.clone()));
     asked.with_origin(Origin::default().with_task(task))
 }
 
-/// The person chose this when they were asked whether call "1" may run.
+/// Returns the event that the person chose this label when asked whether call "1" may run.
 fn permitted(tasks: &[&str], label: &str) -> AgentEvent {
     let key = askuser::RequestKey::new("s1", "1").for_purpose(Purpose::Permission).in_tasks(tasks.iter().copied());
     let answer = json!({"question": "Run?", "header": "Bash", "selectedOptions": [label]});
@@ -115,7 +115,7 @@ fn a_permitted_call_stands_one_line_below_what_was_before() {
     let mut state = working();
     agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1);
-    // The prompt has left a blank line.
+    // The prompt has already left a blank line.
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let effects = state.step(Event::Agent(result("1", "Bash", ToolResult::ok("x"))), at(3));
     assert!(matches!(effects[..], [Effect::Print(Item::Call(_))]), "{effects:?}");

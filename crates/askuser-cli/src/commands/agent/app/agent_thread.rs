@@ -1,4 +1,4 @@
-//! The thread of the agent. Commands from the UI thread go to its [`AgentHandle`], and its events go back.
+//! The thread of the agent. The UI thread sends commands to its [`AgentHandle`] and receives its events.
 
 use super::attachments;
 use super::open_questions::UiSender;
@@ -20,31 +20,31 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
-/// From the UI thread to the agent. All but `Stop`, `SetMode`, `Permissions`, `Say` and `TakeBack` wait
-/// until the turn is over.
+/// A command from the UI thread to the agent. `Stop`, `SetMode`, `Permissions`, `Say` and `TakeBack` take effect at
+/// once. All other commands wait until the turn is over.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AgentCommand {
     Send(String),
-    /// For the turn that runs.
+    /// Sends a message to the running turn.
     Say(String),
-    /// At most this many of what was said last and not read yet.
+    /// Withdraws up to this many unread messages, beginning with the latest.
     TakeBack(usize),
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
-    /// List or change what is not asked for; with the words after `/permissions`.
+    /// Lists or changes the permission rules. The text holds the words after `/permissions`.
     Permissions(String),
     RunCommand(String),
     Undo,
-    /// Show what the edits of the session have changed.
+    /// Shows the changes by the edits of the session.
     Diff,
     ListModels,
     Clear,
-    /// Summarise the conversation, minding this.
+    /// Summarises the conversation. The text, if there is one, tells the model what to preserve.
     Compact(Option<String>),
-    /// Switch to another session of the same folder.
+    /// Switches to another session of the same folder, with this id.
     OpenSession(String),
-    /// Stop the turn and its open questions.
+    /// Stops the turn and its open questions.
     Stop,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct SessionInfo {
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
-    /// The reason why commands have no sandbox.
+    /// The reason why commands have no sandbox; `None` if they have one.
     pub(crate) no_sandbox: Option<String>,
-    /// The fill level of the model's context, if the conversation has begun.
+    /// The fill level of the model's context; `None` before the conversation has begun.
     pub(crate) context: Option<ContextUse>,
 }
 
@@ -71,7 +71,8 @@ pub(crate) struct AgentThread {
 }
 
 impl AgentThread {
-    /// If the person starts with a message, no further call of the interrupted turn starts before it.
+    /// Starts the thread. If the person begins with a message, no further call of the interrupted turn starts before
+    /// that message.
     pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, has_opening: bool) -> io::Result<AgentThread> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         show_session(&agent, &ui);
@@ -94,7 +95,7 @@ impl AgentThread {
         thread::Builder::new().name("agent".into()).spawn(move || {
             let mut report_death = ReportDeath(Some(ui.clone()));
             runtime.block_on(forward(events, &handle, &ui, &quit));
-            // Blocking tasks, such as a file search, are not waited for.
+            // The shutdown does not wait for blocking tasks, such as a file search.
             runtime.shutdown_background();
             report_death.0 = None;
             let _ = done.send(());
@@ -102,7 +103,7 @@ impl AgentThread {
         Ok(agent_thread)
     }
 
-    /// Passes a command on; `CommandDone` tells when it is finished. If the thread is gone it has sent `AgentDied`.
+    /// Passes a command on. `CommandDone` reports its end. If the thread is gone, it has sent `AgentDied`.
     pub(crate) fn send(&self, command: AgentCommand) {
         let ui = self.ui.clone();
         match command {
@@ -199,12 +200,12 @@ impl AgentThread {
         self.report_done();
     }
 
-    /// Tells the UI when everything before this is finished.
+    /// Sends `CommandDone` to the UI when all earlier commands are finished.
     fn report_done(&self) {
         self.tell(|_| Ok(Event::CommandDone));
     }
 
-    /// Tells the UI the result, or the reason why it failed.
+    /// Runs a command on the agent. Sends the UI its result, or the reason for its failure.
     fn tell(&self, command: impl FnOnce(&mut Agent) -> Result<Event, String> + Send + 'static) {
         let ui = self.ui.clone();
         self.handle.queue(move |agent| {
@@ -213,14 +214,15 @@ impl AgentThread {
         });
     }
 
-    /// Ends the thread and the tools it runs. The turn is cut off as by a crash, so that it can be resumed later.
+    /// Ends the thread and the tools it runs, and waits at most `limit`. The turn is cut off as by a crash, so that it
+    /// can be resumed later.
     pub(crate) fn end(self, limit: Duration) {
         self.quit.cancel();
         let _ = self.ended.recv_timeout(limit);
     }
 }
 
-/// Sends `AgentDied` when dropped by a panic.
+/// A guard that sends `AgentDied` if a panic drops it.
 struct ReportDeath(Option<UiSender>);
 
 impl Drop for ReportDeath {
@@ -231,12 +233,12 @@ impl Drop for ReportDeath {
     }
 }
 
-/// Passes on what happens until the person quits.
+/// Forwards events to the UI until the person quits.
 async fn forward(mut events: AgentEvents, handle: &AgentHandle, ui: &UiSender, quit: &CancellationToken) {
     while let Some(Some(event)) = quit.run_until_cancelled(events.next()).await {
         ui.send(Event::Agent(event));
     }
-    // A turn that is stopped writes its last records.
+    // A stopped turn still writes its last records.
     while handle.is_stopping() && events.next().await.is_some() {}
 }
 
@@ -245,7 +247,7 @@ fn show_session(agent: &Agent, ui: &UiSender) {
     show_cut_off_turn(agent, ui);
 }
 
-/// Continues a turn that was cut off.
+/// Shows a cut-off turn, which then continues.
 fn show_cut_off_turn(agent: &Agent, ui: &UiSender) {
     if agent.is_cut_off() {
         ui.send(Event::TurnStarted);
@@ -260,7 +262,7 @@ fn changes_event(changes: &[FileDiff]) -> Event {
     Event::Diff(text)
 }
 
-/// An error as a sentence. A file's name stays as it is.
+/// Formats an error as a sentence. The name of a file keeps its case.
 fn sentence(error: &UndoError) -> String {
     let words = error.to_string();
     let mut chars = words.chars();
@@ -268,7 +270,7 @@ fn sentence(error: &UndoError) -> String {
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
-/// Opens another session; only one of the same folder.
+/// Opens another session of the same folder.
 fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
     let own = agent.transcript();
     if own.id() == id {

@@ -1,4 +1,4 @@
-//! The content of files that a message names, added to the message for the model.
+//! Adds the content of the files that a message names to the message for the model.
 
 use super::mentions;
 use super::open_questions::UiSender;
@@ -8,7 +8,7 @@ use askuser_terminal::Role;
 
 const MAX_FILES: usize = 10;
 
-/// A message with the files it names. The person reads which were attached, and why others were not.
+/// Returns a message with the files it names. The UI shows which files were attached, and why others were not.
 pub(crate) async fn attach(agent: &AgentHandle, text: String, ui: &UiSender) -> String {
     let mut message = text.clone();
     let mut files = Vec::<String>::new();
@@ -40,7 +40,7 @@ pub(crate) async fn attach(agent: &AgentHandle, text: String, ui: &UiSender) -> 
     message
 }
 
-/// The note about the files that a message carries.
+/// Returns the note about the files in a message; `None` if the message has no files.
 pub(super) fn attached_note(message: &str) -> Option<String> {
     let files: Vec<&str> = attached_files(message).collect();
     (!files.is_empty()).then(|| format!("Attached: {}", files.join(", ")))

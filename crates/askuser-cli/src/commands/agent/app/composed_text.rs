@@ -1,7 +1,7 @@
-//! The message being typed, and the history of earlier ones.
+//! The message that is being typed, and the history of earlier messages.
 //!
-//! The history keeps the new text at its end, and restores it when an older entry is sent. Keys and the history file
-//! belong elsewhere.
+//! The history keeps the new text at its end, and restores it when an older entry is sent. Other modules handle keys
+//! and the history file.
 
 use super::pastes::Pastes;
 use askuser::{Edit, Fit, Text};
@@ -14,10 +14,10 @@ pub(crate) const LIMIT: usize = 50_000;
 #[derive(Clone, Debug)]
 pub(crate) struct ComposedText {
     text: Text,
-    /// Long pastes, of which the text shows a line.
+    /// The folded pastes. The text shows each of them as one label.
     pastes: Pastes,
     entries: Vec<String>,
-    /// The index of the entry shown; `entries.len()` is the new text.
+    /// The index of the shown entry. `entries.len()` stands for the new text.
     at: usize,
     touched: BTreeMap<usize, String>,
 }
@@ -45,7 +45,7 @@ impl ComposedText {
         self.text.is_blank()
     }
 
-    /// The text with all that was pasted.
+    /// Returns the text with its folded pastes in full.
     pub(crate) fn expanded(&self) -> String {
         self.pastes.expand(self.as_str())
     }
@@ -73,7 +73,7 @@ impl ComposedText {
         fit
     }
 
-    /// Moves the caret out of a fold, in the direction in which it came.
+    /// Moves the caret out of a fold, in the direction of its last movement.
     fn leave_folds(&mut self, from: usize) {
         let is_inside = |caret: usize, fold: &Range<usize>| fold.start < caret && caret < fold.end;
         let folds = self.pastes.ranges(self.as_str());
@@ -83,7 +83,7 @@ impl ComposedText {
         }
     }
 
-    /// Removes what is left of a fold of which a part was removed.
+    /// Removes the rest of a fold after a part of it was removed.
     fn remove_rest(&mut self, fold: &Range<usize>, removed: &Range<usize>) {
         if fold.start < removed.start && removed.start < fold.end {
             (fold.start..removed.start).for_each(|_| _ = self.text.apply(Edit::Backspace));
@@ -97,14 +97,14 @@ impl ComposedText {
         self.text.set(text)
     }
 
-    /// The rows of the text wrapped in `room` columns, and the index of the caret's row.
+    /// Returns the rows of the text wrapped in `room` columns, and the index of the caret's row.
     pub(crate) fn rows(&self, room: usize) -> (Vec<Range<usize>>, usize) {
         let rows = wrap(self.as_str(), room, room);
         let row = rows.iter().rposition(|row| row.start <= self.text.caret()).unwrap_or(0);
         (rows, row)
     }
 
-    /// Moves the caret to the row above, if there is one, in a text wrapped in `room` columns.
+    /// Moves the caret to the row above, in a text wrapped in `room` columns. Returns whether there is such a row.
     pub(crate) fn up(&mut self, room: usize) -> bool {
         let (rows, row) = self.rows(room);
         let (Some(above), here) = (row.checked_sub(1).map(|above| &rows[above]), &rows[row]) else { return false };
@@ -118,7 +118,7 @@ impl ComposedText {
         true
     }
 
-    /// Moves the caret to the row below, if there is one, in a text wrapped in `room` columns.
+    /// Moves the caret to the row below, in a text wrapped in `room` columns. Returns whether there is such a row.
     pub(crate) fn down(&mut self, room: usize) -> bool {
         let (rows, row) = self.rows(room);
         let Some(below) = rows.get(row + 1) else { return false };
@@ -128,7 +128,7 @@ impl ComposedText {
         {
             let _ = self.text.apply(Edit::Right);
         }
-        // The end of a wrapped row is the start of the next one: stay one character before it.
+        // The end of a wrapped row is the start of the next row, so the caret stays one character before it.
         if rows.get(row + 2).is_some_and(|next| self.text.caret() >= next.start) {
             let _ = self.text.apply(Edit::Left);
         }
@@ -140,7 +140,7 @@ impl ComposedText {
         width(&self.as_str()[start..self.text.caret()])
     }
 
-    /// Shows the message before this one, if there is one.
+    /// Shows the previous message of the history. Returns whether there is one.
     pub(crate) fn older(&mut self) -> bool {
         self.at > 0 && self.show(self.at - 1)
     }
@@ -152,18 +152,19 @@ impl ComposedText {
     fn show(&mut self, at: usize) -> bool {
         self.touched.insert(self.at, self.as_str().to_owned());
         let text = self.touched.get(&at).or(self.entries.get(at)).cloned().unwrap_or_default();
-        // An entry from a version with a higher limit may be too long; the text then stays as it is.
+        // An entry from a version with a higher limit may be too long. The text then stays unchanged.
         let _ = self.text.set(&text);
         self.at = at;
         true
     }
 
-    /// Whether an earlier message is shown.
+    /// Returns whether an earlier message is shown.
     pub(crate) fn is_older(&self) -> bool {
         self.at < self.entries.len()
     }
 
-    /// Takes the text and adds it to the history. If it was an older entry, the new text is shown again.
+    /// Removes the text from the draft, adds it to the history and returns it. After an older entry, the new text is
+    /// shown again.
     pub(crate) fn take(&mut self) -> String {
         let taken = self.expanded();
         let begun = if self.is_older() { self.touched.remove(&self.entries.len()) } else { None };
@@ -177,7 +178,7 @@ impl ComposedText {
         taken
     }
 
-    /// Inserts a text before the current one. `Refused` without a change if both together are too long.
+    /// Inserts a text before the current one. Returns `Refused`, and changes nothing, if the two are too long together.
     pub(crate) fn put_back(&mut self, text: &str) -> Fit {
         if self.is_blank() {
             return self.text.set(text);
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(draft.as_str(), "one");
     }
 
-    /// The text before the caret.
+    /// Returns the text before the caret.
     fn before(draft: &ComposedText) -> &str {
         &draft.as_str()[..draft.text().caret()]
     }

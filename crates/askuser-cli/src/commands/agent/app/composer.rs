@@ -12,27 +12,28 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Composer {
     pub(crate) draft: ComposedText,
-    /// The width of the draft, for moving between its rows.
+    /// The width of the draft in columns, for moving between its rows.
     pub(crate) columns: usize,
-    /// The files that a message may name, as of when the last one was begun.
+    /// The files that a message may name. The list is from the time when the last file name was begun.
     pub(crate) files: Vec<String>,
     is_naming: bool,
-    /// The marked row of the menu.
+    /// The index of the marked row in the menu.
     pub(super) chosen: usize,
-    /// Lines that cannot be sent yet: commands during a turn, and messages while it is being stopped.
+    /// The lines that cannot be sent yet: commands during a turn, and messages while the turn is being stopped.
     pub(crate) waiting: VecDeque<String>,
-    /// Messages that the model reads before its next request, and has not read yet.
+    /// The messages that the model reads before its next request.
     pub(crate) said: VecDeque<String>,
-    /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
+    /// The time until which Enter and Esc are ignored. They may have been meant for a question that has just closed.
+    /// `None` without such a question.
     pub(super) stray_until: Option<Duration>,
 }
 
-/// A command or a file that may be meant by what is being typed.
+/// A command or a file that completes the typed text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) name: String,
     pub(crate) about: &'static str,
-    /// The range in the draft and the replacement.
+    /// The range in the draft that `text` replaces.
     place: Range<usize>,
     text: String,
 }
@@ -51,12 +52,12 @@ impl Composer {
         }
     }
 
-    /// Whether a key may have been meant for the question that just closed.
+    /// Returns whether a key may have been meant for the question that has just closed.
     pub(super) fn is_stray(&self, now: Duration) -> bool {
         self.stray_until.is_some_and(|until| now < until)
     }
 
-    /// The completions of the current text, best first. Empty while the person browses the history.
+    /// Returns the completions of the current text, best first. The list is empty while the person browses the history.
     pub(super) fn offers(&self) -> Vec<Offer> {
         if self.draft.is_older() {
             return Vec::new();
@@ -78,19 +79,19 @@ impl Composer {
         mentions::matching(&self.files, typed).into_iter().map(file).collect()
     }
 
-    /// Whether the last key has begun the path of a file.
+    /// Returns whether the last key has begun the path of a file.
     pub(super) fn begins_path(&mut self) -> bool {
         let typed = mentions::being_typed(self.draft.as_str(), self.draft.text().caret());
         let was_naming = std::mem::replace(&mut self.is_naming, typed.is_some());
         self.is_naming && !was_naming
     }
 
-    /// Whether the draft says already what is offered.
+    /// Returns whether the draft already contains the offered text.
     pub(super) fn has_typed(&self, offer: &Offer) -> bool {
         self.draft.as_str()[offer.place.clone()].trim_end() == offer.text.trim_end()
     }
 
-    /// Writes what is offered in the place of what was typed.
+    /// Replaces the typed text by the offered text.
     pub(super) fn accept(&mut self, offer: &Offer) {
         while self.draft.text().caret() < offer.place.end {
             let _ = self.draft.edit(Edit::Right);
@@ -101,7 +102,7 @@ impl Composer {
         let _ = self.draft.edit(Edit::Paste(offer.text.clone()));
     }
 
-    /// In the first row, goes back in the history; the last line that waits comes before it.
+    /// Moves the caret up, or from the first row back in the history. The history begins with the last waiting line.
     pub(super) fn up(&mut self) {
         if self.draft.up(self.columns) {
             return;
@@ -114,7 +115,7 @@ impl Composer {
         }
     }
 
-    /// In the last row, goes forward in the history.
+    /// Moves the caret down, or from the last row forward in the history.
     pub(super) fn down(&mut self) {
         if !self.draft.down(self.columns) && !self.draft.newer() {
             let _ = self.draft.edit(Edit::Finish);

@@ -1,4 +1,4 @@
-//! Unsent text at questions of the agent, in a file beside the session. It survives a crash.
+//! Unsent text at questions of the agent, in a file beside the session. The file survives a crash.
 
 use askuser::RequestKey;
 use askuser::store::{Call, Draft, DraftSave, DraftVersion, SavedDraft, StoreError};
@@ -10,7 +10,7 @@ use std::future::ready;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// The folder of the sessions. One question is asked at a time, so each session has one draft.
+/// The drafts in the folder of the sessions. A session asks one question at a time, so it has one draft.
 #[derive(Debug)]
 pub(crate) struct SessionDrafts {
     pub(crate) folder: PathBuf,
@@ -33,11 +33,12 @@ impl SessionDrafts {
         (kept.key == *key).then_some(kept.draft)
     }
 
-    /// A process that is killed leaves the one before or this one. Not synced: the machine need not survive it.
+    /// Writes the draft atomically: a killed process leaves the old draft or the new one. The file is not synced,
+    /// because a draft need not survive a crash of the machine.
     fn write(&self, key: &RequestKey, draft: &Draft) -> io::Result<()> {
         let path = self.path(key);
         if draft.is_empty() {
-            // One that stays belongs to a question that is over.
+            // A file that cannot be removed belongs to a question that is over.
             let _ = fs::remove_file(path);
             return Ok(());
         }
@@ -51,7 +52,7 @@ impl SessionDrafts {
 }
 
 impl KeepsDrafts for SessionDrafts {
-    /// Only the process that has the session open writes the file: there is one draft.
+    /// Returns the draft, if there is one. Only the process that has the session open writes the file.
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>> {
         let saved = |draft| SavedDraft { draft, version: DraftVersion::default(), place: String::new(), saved_ms: 0 };
         Box::pin(ready(Ok(self.read(key).into_iter().map(saved).collect())))

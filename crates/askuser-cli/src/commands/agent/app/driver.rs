@@ -1,6 +1,6 @@
-//! The UI thread's loop: waits for input and events, passes them to the state, and carries out its effects.
+//! The UI thread's loop. It waits for input and events, passes them to the state, and carries out the effects.
 //!
-//! One wait takes all pending input and events; one write shows the result. There is no polling.
+//! One wait returns all pending input and events, and one write shows the result. The loop does not poll.
 
 mod questions;
 
@@ -35,19 +35,19 @@ pub(super) struct Driver {
     /// Whether to set the window title and notify when a question arrives.
     notify: bool,
     started: Instant,
-    /// Input from before a question was visible: it goes to the draft afterwards.
+    /// The input from before a question was visible. It is added to the draft afterwards.
     type_ahead: Vec<TerminalInput>,
-    /// The unfinished line, in line mode.
+    /// The unfinished line in line mode.
     line: String,
     /// Whether the `> ` of the current input line has been printed, in line mode.
     input_prompt_shown: bool,
 }
 
-/// The end of the conversation.
+/// The reason why the conversation ended.
 enum End {
     Quit,
     Signal(i32),
-    /// The terminal is gone.
+    /// The terminal was closed.
     Closed,
     Failed(Failure),
 }
@@ -59,7 +59,7 @@ impl From<io::Error> for End {
 }
 
 const SIGINT: i32 = 2;
-/// The longest time that quitting waits for a tool that ignores cancellation.
+/// The maximum time that quitting waits for a tool that ignores cancellation.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 /// The maximum number of files offered for `@`.
 const MAX_FILES: usize = 50_000;
@@ -93,7 +93,7 @@ impl Driver {
 
     pub(super) fn run(mut self, again: &Again) -> Result<u8, Failure> {
         let end = self.event_loop();
-        // An unsent draft goes into the history, so that Up brings it back next time.
+        // An unsent draft is added to the history, so that Up restores it in the next session.
         if !self.state.composer.draft.is_blank() {
             let draft = self.state.composer.draft.expanded();
             self.save_history(&draft);
@@ -104,7 +104,7 @@ impl Driver {
             (&end, self.state.session.message_count > 0, &self.state.session.about)
         {
             let columns = usize::from(self.console.size().0);
-            // A command that a row cannot hold begins one, to be copied.
+            // A command that is too long for the row begins on a new one, to be copied.
             let command = again.command(&session.id);
             let words = match format!("To resume this session: {command}") {
                 line if line.len() + 3 > columns => format!("To resume this session:\n{command}"),
@@ -120,7 +120,7 @@ impl Driver {
             End::Failed(failure) => Err(failure),
             End::Closed => Ok(128 + SIGHUP as u8),
             End::Signal(signal) => {
-                // The terminal is restored; now the signal takes its usual effect.
+                // The terminal is restored, so the signal now takes its default action.
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
                 Ok(128u8.saturating_add(signal as u8))
             }
@@ -136,13 +136,13 @@ impl Driver {
         }
     }
 
-    /// Waits for the next input.
+    /// Waits for the next input or event and handles it.
     fn next(&mut self, inputs: &mut Vec<TerminalInput>) -> Result<(), End> {
         self.replay_type_ahead()?;
         self.render();
         let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
         let woken = self.console.wait(timeout, inputs)?;
-        // Known only where the settings left it to the terminal.
+        // The background is known only if the settings leave it to the terminal.
         if let Some(background) = self.console.background() {
             self.options.theme.background = background;
         }
@@ -174,7 +174,7 @@ impl Driver {
                 self.console.set_live(&lines, Some(caret));
             }
             Presentation::Line => {
-                // An unfinished line is shown again, also while the agent works or a question is pending.
+                // An unfinished line is shown again, even while the agent works or a question is pending.
                 let begun = !self.state.questions.pending.is_empty() || !self.state.composer.draft.is_blank();
                 if (self.state.turn.pending_commands == 0 || begun) && !self.input_prompt_shown {
                     self.input_prompt_shown = true;
@@ -204,7 +204,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Adds input to the unfinished line, in line mode; returns the line on Enter.
+    /// Adds input to the unfinished line, in line mode. Returns the line on Enter, otherwise `None`.
     fn push_line_input(&mut self, input: TerminalInput) -> Option<String> {
         match input {
             TerminalInput::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
@@ -219,8 +219,8 @@ impl Driver {
         None
     }
 
-    /// In line mode, takes the typed text out of the terminal's line buffer, also an unfinished line. Otherwise its
-    /// rest, typed after the question is shown, would be read as an answer.
+    /// Takes the typed text out of the terminal's line buffer, with an unfinished line, in line mode. Otherwise the
+    /// rest of the line, typed after the question is shown, would be read as an answer. Returns `None` on a screen.
     fn drain_typed_lines(&mut self) -> io::Result<Option<Event>> {
         if self.console.presentation() == Presentation::Screen {
             return Ok(None);
@@ -231,7 +231,8 @@ impl Driver {
         Ok(Some(Event::TypeAhead { lines, rest: std::mem::take(&mut self.line) }))
     }
 
-    /// Feeds type-ahead to the draft. On a screen only text counts: keys such as Enter were meant for an earlier state.
+    /// Adds type-ahead to the draft. On a screen only text is added, because keys such as Enter were meant for an
+    /// earlier state.
     fn replay_type_ahead(&mut self) -> Result<(), End> {
         let is_text = |input: &TerminalInput| match input {
             TerminalInput::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
@@ -305,7 +306,8 @@ impl Driver {
                     if let Some(id) = self.choose_session()? {
                         self.state.resume(id);
                     }
-                    // Text typed after /resume goes to the chosen session, or stays in this one.
+                    // Text typed after /resume goes to the chosen session. If none is chosen, the text stays in this
+                    // session.
                     self.state.send_waiting(self.now());
                 }
                 Effect::ChooseModel(offered) => {
@@ -328,13 +330,13 @@ impl Driver {
     }
 
     fn save_history(&mut self, text: &str) {
-        // A history that cannot be written must not stop the conversation.
+        // A failed write to the history must not stop the conversation.
         if let Some(history_file) = &mut self.history_file {
             let _ = history_file.append(text);
         }
     }
 
-    /// Looks which files there are, beside everything else: a folder may have many.
+    /// Lists the files in a separate thread, because a folder may have many.
     fn list_files(&self) {
         let Some(session) = &self.state.session.about else { return };
         let (folder, ui) = (session.cwd.clone(), self.ui.clone());
@@ -342,7 +344,7 @@ impl Driver {
             let files = askuser_agent::files_below(&folder, MAX_FILES, &CancellationToken::new());
             ui.send(Event::Files(files));
         };
-        // Without a thread no files are offered; they can be named all the same.
+        // Without a thread no files are offered, but the person can still name files.
         let _ = thread::Builder::new().name("files".into()).spawn(look);
     }
 

@@ -1,7 +1,7 @@
-//! The input history file: JSON strings, one per line, readable only by its owner.
+//! The input history file. It holds one JSON string per line, and only its owner can read it.
 //!
-//! Sessions only append, so several can share it. A session that finds it too long rewrites it. Lines that cannot be
-//! parsed are skipped. The app works without the file.
+//! Sessions only append, so several sessions can share the file. A session that finds the file too long rewrites it.
+//! Lines that cannot be parsed are skipped. The app works without the file.
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
@@ -15,12 +15,12 @@ const KEPT_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct HistoryFile {
     path: PathBuf,
-    /// The last entry of this process, which is not repeated.
+    /// The last entry of this process, which is not added twice in a row. `None` before the first entry.
     last: Option<String>,
 }
 
 impl HistoryFile {
-    /// Reads the history file in a state folder; returns its entries, the oldest first.
+    /// Opens the history file in a state folder. Returns the file with its entries, oldest first.
     pub(crate) fn open(folder: &Path) -> (HistoryFile, Vec<String>) {
         let history_file = HistoryFile { path: folder.join("history.jsonl"), last: None };
         let bytes = regular_file::read(&history_file.path, Links::Follow, u64::MAX).unwrap_or_default();
@@ -35,7 +35,8 @@ impl HistoryFile {
         };
         let kept = texts.iter().rev().take(KEPT).take_while(fits).count();
         let texts = texts.split_off(texts.len() - kept);
-        // Only at twice the limit: a rewrite may lose what another session appends at the same moment.
+        // The file is rewritten only at twice the limit. A rewrite may lose an entry that another session appends at
+        // the same time.
         if bytes.len() > 2 * KEPT_BYTES || bytes.iter().filter(|byte| **byte == b'\n').count() > 2 * KEPT {
             let _ = history_file.rewrite(&texts);
         }

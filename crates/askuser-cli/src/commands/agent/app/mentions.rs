@@ -1,13 +1,14 @@
-//! Files named in a message: `@src/main.rs`, or `@"my notes.txt"`. This module does no IO. The file names are passed
-//! in, and the files are read when the message is sent.
+//! Files named in a message: `@src/main.rs`, or `@"my notes.txt"`.
+//!
+//! This module does no IO. The file names are passed in, and the files are read when the message is sent.
 
 use std::ops::Range;
 
 const MAX_OFFERED: usize = 20;
-/// Characters that may end a sentence after a path.
+/// The characters that may end a sentence after a path.
 const PUNCTUATION: &[char] = &[',', '.', ';', ':', '!', '?', ')'];
 
-/// The paths named in a text, each once.
+/// Returns the paths named in a text, each once.
 pub(crate) fn paths(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     let mut rest = 0;
@@ -30,12 +31,13 @@ pub(crate) fn paths(text: &str) -> Vec<String> {
     paths
 }
 
-/// A path without what may end a sentence after it.
+/// Returns a path without punctuation at its end, which may belong to the sentence.
 pub(crate) fn without_punctuation(path: &str) -> &str {
     path.trim_end_matches(PUNCTUATION)
 }
 
-/// The path that is being typed before the caret: where it stands, from its `@` on, and what there is of it.
+/// Returns the path that is being typed before the caret: its range, which begins at the `@`, and the typed part of the
+/// path. `None` if no path is being typed.
 pub(crate) fn being_typed(text: &str, caret: usize) -> Option<(Range<usize>, &str)> {
     let before = &text[..caret];
     let at = before.rfind('@').filter(|at| begins_word(text, *at))?;
@@ -47,12 +49,13 @@ pub(crate) fn being_typed(text: &str, caret: usize) -> Option<(Range<usize>, &st
     path.map(|path| (at..caret, path))
 }
 
-/// A path as it stands in a message.
+/// Returns a path in the spelling of a message.
 pub(crate) fn spelled(path: &str) -> String {
     if path.contains(char::is_whitespace) { format!("@\"{path}\"") } else { format!("@{path}") }
 }
 
-/// The files that may be meant, the likeliest first: by the beginning of the path, of the name, then anything in it.
+/// Returns the files that match the typed text, the best match first. A match at the beginning of the path precedes a
+/// match at the beginning of the name. A match elsewhere in the path comes last.
 pub(crate) fn matching<'a>(files: &'a [String], typed: &str) -> Vec<&'a str> {
     let wanted = typed.to_lowercase();
     let rank = |file: &str| {

@@ -5,8 +5,8 @@
 //! agent events ───────▲                            └──────▶ AgentThread (commands)
 //! ```
 //!
-//! The UI thread owns the terminal and the state, and steers the agent in its thread by a handle. One channel brings
-//! back all events. `state`, `update`, `agent_events` and the views do no IO and read no clock.
+//! The UI thread owns the terminal and the state. A handle controls the agent in its own thread. One channel returns
+//! all events. `state`, `update`, `agent_events` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
@@ -52,7 +52,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-/// The terminal, opened before the agent is built, because the agent needs its asker.
+/// The terminal of the app. It is opened before the agent is built, because the agent needs its asker.
 pub(crate) struct Surface {
     console: Console,
     options: Options,
@@ -62,7 +62,7 @@ pub(crate) struct Surface {
 }
 
 impl Surface {
-    /// Takes over the terminal. It is restored when the surface, or the app running on it, is dropped.
+    /// Opens the terminal. It is restored when the surface, or the app running on it, is dropped.
     pub(crate) fn open(settings: &Settings) -> Result<Surface, Failure> {
         let options = terminal_options(settings);
         let console = Console::open(&options).map_err(|error| {
@@ -76,8 +76,8 @@ impl Surface {
         Ok(Surface { console, options, ui, questions, events })
     }
 
-    /// Sets the store of the questions' drafts, used as the person here. Without a store, drafts are kept in a file
-    /// beside the session.
+    /// Sets the store of the questions' drafts, used as the person here. Without a store, a file beside the session
+    /// holds the drafts.
     pub(crate) fn kept_in(mut self, store: Option<Handle>) -> Surface {
         let beside = || session::folder().ok().map(|folder| Arc::new(SessionDrafts { folder }) as Arc<dyn KeepsDrafts>);
         self.options.kept_in = store.map(|store| Arc::new(store) as Arc<dyn KeepsDrafts>).or_else(beside);
@@ -88,7 +88,7 @@ impl Surface {
         Arc::new(self.questions.queue.clone())
     }
 
-    /// Tells the person something in the conversation.
+    /// Returns a function that shows a notice in the conversation.
     pub(crate) fn teller(&self) -> impl Fn(&str) + Clone + Send + Sync + 'static {
         let ui = self.ui.clone();
         move |words| ui.send(Event::Agent(AgentEvent::Notice { message: words.to_owned() }))
@@ -96,7 +96,7 @@ impl Surface {
 }
 
 /// Runs the app until the person quits. An interrupted turn is resumed first. With an `opening`, calls that had not
-/// started are skipped, and the opening is sent.
+/// started are skipped and the opening is sent.
 pub(crate) fn run(
     agent: Agent,
     surface: Surface,
@@ -116,7 +116,8 @@ pub(crate) fn run(
     Driver::new(surface, state, agent_thread, history_file, settings.notify).run(&again)
 }
 
-/// There is no standard variable for this; any of these set to anything but 0 counts.
+/// Returns the motion that the person prefers. There is no standard variable for reduced motion. Any of these variables
+/// reduces motion unless it is empty or 0.
 fn motion(variable: impl Fn(&str) -> Option<String>) -> Motion {
     let reduced = ["REDUCED_MOTION", "NO_MOTION", "PREFERS_REDUCED_MOTION"];
     let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty() && value != "0");

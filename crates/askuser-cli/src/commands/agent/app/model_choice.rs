@@ -1,11 +1,12 @@
-//! The question which model is to answer.
+//! The question that lets the person choose a model.
 
 use crate::commands::agent::models::{Offered, describe};
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
 use askuser_agent::provider::{ModelInfo, default_model};
 
-/// The question, with the model in use first, and the models in its order. `None` if there is no choice.
+/// Builds the question. Returns the question, and the models in the order of its options. The current model comes
+/// first. Returns `None` if there is no choice.
 pub(super) fn question<'a>(offered: &'a Offered, current: &str) -> Option<(QuestionSet, Vec<&'a ModelInfo>)> {
     let Offered { provider, models } = offered;
     let is_current = |model: &&ModelInfo| format!("{}/{}", provider.name, model.name) == current;

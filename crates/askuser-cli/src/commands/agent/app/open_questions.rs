@@ -1,7 +1,7 @@
 //! Hands questions from the agent thread to the UI thread.
 //!
-//! They wait in one [`QuestionQueue`]. The UI channel announces each, so a question arrives after all earlier events.
-//! Its answer returns through the queue.
+//! The questions wait in one [`QuestionQueue`]. The UI channel announces each question, so it arrives after all earlier
+//! events. Its answer returns through the queue.
 
 use super::state::Event;
 use askuser::store::Ending;
@@ -12,7 +12,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Reported to the agent when the terminal goes away; the number is the same on all systems.
+/// The signal that is reported to the agent when the terminal goes away. Its number is the same on all systems.
 pub(crate) const SIGHUP: i32 = 1;
 
 #[derive(Clone, Debug)]
@@ -26,25 +26,25 @@ impl UiSender {
         UiSender { sender, waker }
     }
 
-    /// Sends an event. Without a receiver the process is about to end, so that is no error.
+    /// Sends an event. A missing receiver is no error, because the process is then about to end.
     pub(crate) fn send(&self, event: Event) {
-        // Stamped here, because events are not received while a question is open.
+        // The time is taken here, because events are not received while a question is open.
         let _ = self.sender.send((Instant::now(), event));
         self.waker.wake();
     }
 }
 
-/// The app's questions, for both threads.
+/// The app's questions, which both threads use.
 #[derive(Clone, Debug)]
 pub(crate) struct Questions {
     pub(crate) queue: QuestionQueue,
     open: OpenQuestion,
 }
 
-/// The question on the screen, and what closes it from the agent's side.
+/// The question on the screen, with the closer that the agent's side uses. `None` while no question is open.
 type OpenQuestion = Arc<Mutex<Option<(Arc<Request>, Closer)>>>;
 
-/// Closes the question if it is open; without an ending the caller has stopped waiting.
+/// Closes the question if it is open. Without an ending, the caller has stopped waiting.
 fn close(open: &OpenQuestion, request: &Arc<Request>, ending: Option<Ending>) {
     let taken = lock(open).take_if(|(open, _)| Arc::ptr_eq(open, request));
     if let (Some((_, closer)), Some(ending)) = (taken, ending) {
@@ -73,11 +73,11 @@ impl Questions {
         Questions { queue, open }
     }
 
-    /// Makes a question the open one; `None` where it does not wait any more.
+    /// Makes a question the open one. Returns `None` if the question does not wait any more.
     pub(super) fn open(&self, request: &Arc<Request>) -> io::Result<Option<CloseSignal>> {
         let (closer, signal) = close_signal()?;
         *lock(&self.open) = Some((request.clone(), closer));
-        // It may have gone before it was the open one.
+        // The question may have been withdrawn before it was the open one.
         let waits = self.queue.pending().iter().any(|pending| Arc::ptr_eq(pending, request));
         Ok(waits.then_some(signal))
     }

@@ -1,5 +1,5 @@
-//! The last outputs of calls and thoughts of the model, for reading in full (Ctrl-O). A very long output keeps only its
-//! end.
+//! The latest outputs of calls, and the latest thoughts of the model, to be read in full (Ctrl-O). A very long output
+//! keeps only its end.
 
 use super::scrollback::{MAX_COLUMNS, call_line, thought_words};
 use super::tool_calls::CallSummary;
@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// The maximum size of all outputs in bytes.
 const MAX_TOTAL: usize = 8 << 20;
 const INDENT: &str = "  ";
-/// The size of the end in which the last lines are searched.
+/// The number of bytes at the end of an output in which the last lines are searched.
 const TAIL_BYTES: usize = 8 << 10;
 
 #[derive(Debug, Default)]
@@ -33,16 +33,16 @@ pub(crate) struct Output {
     pub(crate) heading: Heading,
     kind: OutputKind,
     text: String,
-    /// The number of dropped bytes at its beginning.
+    /// The number of dropped bytes at the beginning of the output.
     cut: usize,
-    /// The file that holds all of it, if that is not here.
+    /// The file with the whole output, if `text` is only a part of it.
     file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Heading {
     Call(CallSummary),
-    /// The model's thoughts, and how long they took.
+    /// The model's thoughts, with the duration of thinking.
     Thoughts(Duration),
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum OutputKind {
 }
 
 impl Outputs {
-    /// Begins an output that is still being written.
+    /// Begins an output that is still being written, and returns its id.
     pub(crate) fn begin(&mut self, heading: Heading) -> OutputId {
         let id = OutputId(self.next);
         self.next += 1;
@@ -77,7 +77,7 @@ impl Outputs {
         self.append(id, text);
     }
 
-    /// An output is complete. `text` is what the model reads of it, which may be less than was written.
+    /// Ends an output. `text` is the part that the model reads, which may be shorter than the output.
     pub(crate) fn end(&mut self, id: OutputId, heading: Heading, text: &str) {
         let Some(output) = self.kept.iter_mut().find(|output| output.id == id) else { return };
         output.heading = heading;
@@ -87,12 +87,12 @@ impl Outputs {
         }
     }
 
-    /// All of an output is in this file.
+    /// Records the file that contains the whole output.
     pub(crate) fn kept_in(&mut self, id: OutputId, file: PathBuf) {
         self.kept.iter_mut().filter(|output| output.id == id).for_each(|output| output.file = Some(file.clone()));
     }
 
-    /// All outputs as one text, the newest first. The newest is read from its file, if it has one.
+    /// Returns all outputs as one text, newest first. The newest is read from its file, if it has one.
     pub(crate) fn text(&self, theme: &Theme, read: impl FnOnce(&Path) -> Option<String>) -> String {
         let whole = self.kept.back().and_then(|last| read(last.file.as_deref()?));
         let shown = |output: &Output| {
@@ -132,7 +132,7 @@ impl Outputs {
 impl Output {
     fn append(&mut self, text: &str) {
         self.text.push_str(text);
-        // Not at every byte too much: what is kept is moved.
+        // Trimming moves the remaining text, so it does not happen at every byte over the limit.
         if self.text.len() > MAX_BYTES + MAX_BYTES / 8 {
             let least = self.text.len() - MAX_BYTES;
             let line = self.text.as_bytes()[least..].iter().position(|byte| *byte == b'\n').map(|at| least + at + 1);
@@ -142,7 +142,7 @@ impl Output {
         }
     }
 
-    /// All of it, safe to show.
+    /// Returns the whole output, sanitized.
     pub(crate) fn shown(&self, theme: &Theme) -> String {
         let text = match self.kind {
             OutputKind::Text => sanitize::block(self.text.trim_end()).into_owned(),
@@ -155,8 +155,8 @@ impl Output {
         format!("{cut}{text}")
     }
 
-    /// Its last lines that are not blank, as a terminal would show them. Text after a carriage return replaces the text
-    /// before it.
+    /// Returns the last lines that are not blank, as a terminal would show them. Text after a carriage return replaces
+    /// the text before it.
     pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
         let start = self.text.ceil_char_boundary(self.text.len().saturating_sub(TAIL_BYTES));
         let shown = |line: &str| {

@@ -1,10 +1,10 @@
-//! Long pastes, folded: the draft shows `[pasted 120 lines]` in their place, and they are sent in full. A fold is
-//! deleted as one, and the caret does not stop inside it.
+//! Folds long pastes. The draft shows `[pasted 120 lines]` in place of a paste, and the message contains the whole
+//! paste. A fold is deleted as one, and the caret does not stop inside it.
 
 use askuser::sanitize;
 use std::ops::Range;
 
-/// Longer pastes are folded.
+/// The limits in lines and characters above which a paste is folded.
 const MAX_LINES: usize = 10;
 const MAX_CHARS: usize = 1_000;
 
@@ -13,13 +13,13 @@ pub(crate) struct Pastes(Vec<Paste>);
 
 #[derive(Clone, Debug)]
 struct Paste {
-    /// The unique label in its place.
+    /// The unique label that replaces the paste in the draft.
     label: String,
     text: String,
 }
 
 impl Pastes {
-    /// Takes a paste in, if it is long; returns what stands for it in the draft.
+    /// Stores a paste if it is long. Returns its label for the draft; `None` for a short paste.
     pub(crate) fn fold(&mut self, pasted: &str, draft: &str) -> Option<String> {
         let text = sanitize::typed(pasted);
         let (lines, chars) = (text.lines().count(), text.chars().count());
@@ -35,12 +35,12 @@ impl Pastes {
         Some(label)
     }
 
-    /// The last paste was not taken.
+    /// Removes the last paste, because the draft did not accept its label.
     pub(crate) fn unfold_last(&mut self) {
         self.0.pop();
     }
 
-    /// The ranges of folds in a draft, in order.
+    /// Returns the ranges of folds in a draft, in order.
     pub(crate) fn ranges(&self, draft: &str) -> Vec<Range<usize>> {
         let of = |paste: &Paste| draft.find(&paste.label).map(|start| start..start + paste.label.len());
         let mut ranges: Vec<Range<usize>> = self.0.iter().filter_map(of).collect();
@@ -60,7 +60,7 @@ impl Pastes {
         out + &draft[at..]
     }
 
-    /// Forgets those that do not stand in a draft.
+    /// Removes the pastes whose labels are not in a draft.
     pub(crate) fn retain_in(&mut self, draft: &str) {
         self.0.retain(|paste| draft.contains(&paste.label));
     }

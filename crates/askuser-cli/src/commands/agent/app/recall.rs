@@ -1,4 +1,4 @@
-//! A conversation that is resumed, shown as it was: its events once more, with answers as the prompt left them.
+//! Shows a resumed conversation as it was. Its events are replayed, with answers as the prompt left them.
 
 use super::attachments::attached_note;
 use super::scrollback::Item;
@@ -11,10 +11,10 @@ use askuser_terminal::Role;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The maximum number of events shown: whole turns, if one fits.
+/// The maximum number of events shown. The first event begins a turn, if a turn fits.
 const RECALLED_EVENTS: usize = 400;
 
-/// The result of a question, as its prompt left it in the scrollback.
+/// The result of a question, as its prompt has left it in the scrollback.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Closing {
     pub(crate) context: Option<Context>,
@@ -23,7 +23,7 @@ pub(crate) struct Closing {
 }
 
 impl State {
-    /// Prints the end of a conversation that is resumed.
+    /// Prints the last events of a resumed conversation.
     pub(super) fn recall(&mut self, events: Vec<AgentEvent>) {
         let users: Vec<usize> = (0..events.len()).filter(|i| matches!(events[*i], AgentEvent::User { .. })).collect();
         self.session.message_count = users.len();
@@ -50,7 +50,7 @@ impl State {
                 self.print(Item::UserMessage(as_written(&text).to_owned()));
                 attached_note(&text).into_iter().for_each(|words| self.note(Role::Muted, words));
             }
-            // The person's actions beside the conversation.
+            // Notices about the person's actions outside the conversation.
             AgentEvent::Notice { message } => self.note(Role::Muted, message),
             // Past costs and modes no longer matter.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// Prints what the prompt of an earlier process left on the screen.
+    /// Prints the closing lines of a prompt in an earlier process.
     pub(super) fn recall_answer(&mut self, call: &RunningCall, result: &ToolResult) {
         let Some(closing) = closing(&call.input, result) else {
             let text = sanitize::block(&result.output).into_owned();
@@ -71,7 +71,7 @@ impl State {
     }
 }
 
-/// The outcome of a question or a plan, from the result of its call.
+/// Parses the outcome of a question or a plan from the result of its call. Returns `None` if that fails.
 fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
     let plan = input["plan"].as_str();
     let set = match plan {

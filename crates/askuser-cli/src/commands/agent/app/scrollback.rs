@@ -1,9 +1,9 @@
 //! Scrollback items and their rendering. Text from the model and from tools goes through `sanitize`. A diff goes
 //! through `exact`, so that it looks as it did when the person agreed to it.
 //!
-//! Text in the first column is askuser's: calls and their results, answers, notes. Every row of the model's text and of
-//! a tool's output is indented, so that neither can look like a line of ours. Rows that are too wide are broken here,
-//! because the terminal would continue in the first column.
+//! Text in the first column is askuser's own: calls and their results, answers, notes. Every row of the model's text
+//! and of a tool's output is indented, and cannot pass for such a line. Rows that are too wide are broken here, because
+//! the terminal would continue in the first column.
 
 use super::agent_thread::SessionInfo;
 use super::recall::Closing;
@@ -28,7 +28,7 @@ pub(crate) enum Item {
     UserMessage(String),
     ModelText(Vec<Row>),
     Call(CallSummary),
-    /// The last lines of what a call wrote, at most `max_lines`.
+    /// The last lines of a call's output, at most `max_lines`.
     Output {
         text: String,
         role: Role,
@@ -40,20 +40,20 @@ pub(crate) enum Item {
         max_lines: usize,
     },
     Note(Role, String),
-    /// The result of a question of an earlier process.
+    /// The result of a question from an earlier process.
     Closing(Box<Closing>),
-    /// The commands, and the keys that work there.
+    /// The commands, and the keys of this presentation.
     Help(Presentation),
 }
 
-/// Text is wrapped at this width: longer lines are hard to read.
+/// The maximum width of text. Longer lines are hard to read.
 pub(crate) const MAX_COLUMNS: usize = 100;
 pub(crate) const MODEL_INDENT: usize = 2;
 const MESSAGE_LINES: usize = 12;
-/// Longer lines of a tool's output are truncated, in characters.
+/// The maximum number of characters in a line of a tool's output. Longer lines are truncated.
 const MAX_LINE_CHARS: usize = 2_000;
 
-/// The bullet before a tool call.
+/// Returns the bullet before a tool call.
 pub(crate) fn dot(theme: &Theme) -> &'static str {
     if theme.signs == Signs::ASCII { theme.signs.bullet } else { theme.signs.radio_on }
 }
@@ -76,7 +76,7 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
     }
 }
 
-/// The model's text, indented: prose in so many columns, code in the whole width.
+/// Renders the model's text, indented. Prose takes at most `columns`, and code the whole width.
 pub(crate) fn model_text(rows: &[Row], theme: &Theme, columns: usize, whole: usize) -> Vec<Line<'static>> {
     let indent = || Span::raw(" ".repeat(MODEL_INDENT));
     let mut lines = Vec::new();
@@ -99,7 +99,7 @@ fn closing_of(closing: &Closing, theme: &Theme, columns: usize) -> Vec<Line<'sta
     context.chain(closing_lines(&closing.set, &closing.outcome, Confirm::Inline, theme, columns)).collect()
 }
 
-/// The duration of the reasoning in words.
+/// Formats the duration of the reasoning.
 pub(crate) fn thought_words(took: Duration) -> String {
     format!("Thought for {}", format_duration(took))
 }
@@ -133,7 +133,7 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
     lines
 }
 
-/// A call in one row: its name in any case, then as much as fits of its input, status and facts.
+/// Renders a call in one row. The row contains the name, and as much of the input, the status and the facts as fits.
 pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
     let (sign, role) = match call.status {
         CallStatus::Succeeded => (theme.signs.done, Role::Success),
@@ -146,7 +146,7 @@ pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Li
         call.ending.clone().into_iter().chain(call.permission.clone()).chain(took).chain(call.facts.iter().cloned());
     let start = call_name(&call.name, call.task.as_deref(), theme, columns);
     let room = columns.saturating_sub(total_width(&start) + width(sign) + 3);
-    // The failure precedes the command.
+    // The failure takes precedence over the command.
     let ending = call.ending.as_deref().map_or(0, width);
     let facts_room = room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1).max(ending.min(room));
     let facts = join_fitting(facts, facts_room, theme);
@@ -158,7 +158,7 @@ pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Li
     Line::from(spans)
 }
 
-/// A call's name and input, truncated so that `after` columns are left.
+/// Renders a call's name and input, truncated so that `after` columns are left.
 pub(crate) fn call_start(
     name: &str,
     about: &str,
@@ -172,11 +172,11 @@ pub(crate) fn call_start(
     with_about(start, about, theme, room)
 }
 
-/// A call's task and name, truncated so that there is room for its input.
+/// Renders a call's task and name, truncated so that there is room for its input.
 fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
     let mut spans = vec![Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary))];
     if let Some(task) = task {
-        // The model's name of the task follows our word. Both take a third of the row.
+        // The model's name of the task follows the word "Task". Both take a third of the row.
         const TASK: &str = "Task ";
         let room = (columns / 3).saturating_sub(TASK.len());
         let task = truncate(&without_signs(&sanitize::line(task)), room, theme);
@@ -212,7 +212,7 @@ pub(crate) fn join_fitting(facts: impl IntoIterator<Item = String>, columns: usi
     words
 }
 
-/// The end of an output: what went wrong stands there.
+/// Renders the end of an output, because errors usually stand there.
 fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let clean = sanitize::block(text.trim_end());
     let skipped = clean.lines().count().saturating_sub(max_lines);
@@ -226,7 +226,7 @@ fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usiz
     lines
 }
 
-/// Wrapped lines are indented past the number and the `+` and `-`.
+/// Renders a diff. Wrapped lines are indented past the number and the `+` or `-`.
 fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let shown = diff_lines(text, theme);
     let rows = |line: &ShownDiffLine| {
@@ -242,7 +242,7 @@ fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line
     lines
 }
 
-/// A wrapped line of untrusted text. Continuations are indented by `further`.
+/// Wraps a line of untrusted text. Continuations are indented by `further`.
 fn indented(
     line: &str,
     role: Role,
@@ -277,7 +277,7 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
     wrap_styled([(words.as_ref(), style)], &lead, &[Span::raw("  ")], columns)
 }
 
-/// The keys. The last [`LINE_MODE_KEYS`] work in line mode too.
+/// The keys in the help. The last [`LINE_MODE_KEYS`] of them also work in line mode.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: it is read before the next step"),
     ("Alt-Enter, Ctrl-J", "new line"),

@@ -1,4 +1,4 @@
-//! Sends messages and slash commands to the agent. What cannot be sent yet waits.
+//! Sends messages and slash commands to the agent. Lines that cannot be sent yet wait.
 
 use super::agent_events::mode_words;
 use super::agent_thread::{AgentCommand, SessionInfo};
@@ -11,12 +11,12 @@ use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
 use std::time::Duration;
 
-/// The command of the person's own that a line is, if it begins with `!`.
+/// Returns the person's own command in a line; `None` if the line does not begin with `!`.
 fn own_command(line: &str) -> Option<&str> {
     line.trim().strip_prefix('!').map(str::trim)
 }
 
-/// Whether a line is for the model.
+/// Returns whether a line is a message for the model.
 fn is_message(line: &str) -> bool {
     own_command(line).is_none() && slash_commands::read(line).is_none()
 }
@@ -36,7 +36,7 @@ impl State {
         };
         if let Some(Err(message)) = command {
             self.warn(Role::Danger, message);
-            // A submitted line cannot be edited any more; a draft can.
+            // A submitted line cannot be edited any more, unlike a draft.
             if self.presentation == Presentation::Line {
                 let _ = self.composer.draft.set("");
             }
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// Runs a slash command, or sends a message to the agent.
+    /// Runs the person's own command or a slash command, or sends a message to the agent.
     pub(super) fn send(&mut self, text: &str, now: Duration) {
         if let Some(command) = own_command(text) {
             self.last_printed = LastPrinted::Other;
@@ -85,7 +85,7 @@ impl State {
             Some(Err(message)) => return self.warn(Role::Danger, message),
             None => {
                 let text = text.trim_end().to_owned();
-                // In line mode the terminal has echoed it.
+                // In line mode the terminal has already echoed the message.
                 match self.presentation {
                     Presentation::Screen => self.print(Item::UserMessage(text.clone())),
                     Presentation::Line => self.last_printed = LastPrinted::Other,
@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// Changes what needs permission to the next mode; to allow everything takes more than a key.
+    /// Switches to the next permission mode. The mode that allows all calls cannot be reached by this key.
     pub(super) fn next_mode(&mut self) {
         let has_sandbox = self.session.about.as_ref().is_some_and(|session| session.no_sandbox.is_none());
         let next = match self.mode() {
@@ -170,7 +170,7 @@ impl State {
     }
 }
 
-/// A line for each fact about a session.
+/// Formats the facts about a session, one per line.
 fn about_words(session: &SessionInfo) -> String {
     let sandbox = match &session.no_sandbox {
         _ if session.mode == PermissionMode::Allow => "not used: commands run with your access".to_owned(),
@@ -199,7 +199,7 @@ fn context_words(context: ContextUse) -> String {
     }
 }
 
-/// The used part of the model's context in percent, if its size is known.
+/// Returns the used part of the model's context in percent; `None` if its size is unknown.
 pub(super) fn context_percent(context: ContextUse) -> Option<u64> {
     context.window.map(|window| (context.tokens * 100).div_ceil(window.max(1)))
 }

@@ -1,4 +1,4 @@
-//! The question which session to resume.
+//! The question that lets the person choose a session to resume.
 
 use super::tool_calls::counted;
 use askuser::input::QuestionInput;
@@ -7,10 +7,10 @@ use askuser_agent::Session;
 use std::time::SystemTime;
 
 pub(super) const MAX_SESSIONS: usize = 200;
-/// The shown length of a session's first words.
+/// The number of characters that are shown of a session's first message.
 const MAX_WORDS: usize = 60;
 
-/// The question, with an option for each session; `None` without sessions.
+/// Builds the question, with an option for each session. Returns `None` if there are no sessions.
 pub(super) fn question(sessions: &[Session], now: SystemTime) -> Option<QuestionSet> {
     let label = |session: &Session| {
         let words: String = sanitize::line(&session.opening).trim().chars().take(MAX_WORDS).collect();

@@ -12,13 +12,14 @@ pub(crate) enum SlashCommand {
     Output,
     Resume(Option<String>),
     Quit,
-    /// For the agent as it is.
+    /// A command that is passed to the agent unchanged.
     Agent(AgentCommand),
 }
 
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// The argument's placeholder, or an empty string. One with "…" takes several words.
+    /// The argument's placeholder, or an empty string without an argument. A placeholder with "…" stands for several
+    /// words.
     pub(crate) argument: &'static str,
     pub(crate) about: &'static str,
     make: fn(Option<String>) -> SlashCommand,
@@ -49,7 +50,7 @@ const fn row(
     Row { name, argument, about, make }
 }
 
-/// Parses a line. `None` if it is no command, such as one that begins with a path.
+/// Parses a line. Returns `None` if the line is no command, such as one that begins with a path.
 pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     let words = line.trim().strip_prefix('/')?;
     let (name, argument) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -70,7 +71,7 @@ pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     Some(Ok((row.make)((!argument.is_empty()).then(|| argument.to_owned()))))
 }
 
-/// The commands that a line may be completed to.
+/// Returns the commands to which a line may be completed.
 pub(crate) fn matching(line: &str) -> impl Iterator<Item = &'static Row> {
     let start = line.strip_prefix('/').filter(|start| !start.contains(char::is_whitespace));
     TABLE.iter().filter(move |row| start.is_some_and(|start| row.name.starts_with(start)))

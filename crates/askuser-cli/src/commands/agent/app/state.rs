@@ -1,6 +1,7 @@
-//! The app's state, its events and its effects. No IO and no clock: time is passed in.
+//! The app's state, its events and its effects. The state does no IO and reads no clock: the time is passed in.
 //!
-//! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
+//! `update` handles events from the person, `agent_events` handles those from the agent, and `view` draws the live
+//! region.
 
 use super::agent_thread::{AgentCommand, SessionInfo};
 use super::composer::{Composer, Offer};
@@ -27,12 +28,12 @@ pub(crate) struct State {
     pub(crate) session: SessionState,
     pub(super) activity: Activity,
     pub(crate) notice: Option<Notice>,
-    /// Shortened outputs, for Ctrl-O.
+    /// The latest outputs, for Ctrl-O.
     pub(crate) outputs: Outputs,
-    /// Until when another Ctrl-C quits.
+    /// The time until which another Ctrl-C quits; `None` without an earlier Ctrl-C.
     pub(super) quit_armed_until: Option<Duration>,
     pub(super) last_printed: LastPrinted,
-    /// The driver's tasks in order.
+    /// The driver's next tasks, in order.
     pub(crate) effects: VecDeque<Effect>,
 }
 
@@ -43,26 +44,26 @@ pub(crate) struct Turn {
     pub(super) end: TurnEnd,
     /// The number of unfinished commands of the agent.
     pub(crate) pending_commands: usize,
-    /// The model's current reasoning.
+    /// The model's current reasoning; `None` while the model does not reason.
     pub(crate) thought: Option<Thought>,
     pub(crate) stream: Stream,
-    /// Whether deltas of the current text have been shown.
+    /// Whether deltas of the current text have arrived.
     pub(super) is_streamed: bool,
-    /// The number of texts that were shown by their deltas and have not come whole yet.
+    /// The number of texts whose deltas were shown, and whose complete text has not arrived yet.
     pub(super) streamed: usize,
-    /// The width of the model's text, for breaking long paragraphs.
+    /// The width of the model's text in columns, for breaking long paragraphs.
     pub(crate) text_columns: usize,
     pub(crate) calls: Vec<RunningCall>,
     /// The calls that started the subagent whose event is being handled.
     pub(super) tasks: Vec<String>,
-    /// The events are of an earlier process.
+    /// Whether the events are from an earlier process.
     pub(super) is_recalled: bool,
     pub(crate) usage: Usage,
 }
 
 impl Turn {
-    /// A call of the agent, or of the subagent that the last call in `tasks` started. Two subagents may have the same
-    /// task.
+    /// Returns a call of the agent, or of the subagent that the last call in `tasks` started. `None` if there is no
+    /// such call. Two subagents may have the same task.
     pub(super) fn call(&mut self, id: &str, tasks: &[String]) -> Option<&mut RunningCall> {
         self.calls.iter_mut().find(|call| call.id == id && call.tasks == tasks)
     }
@@ -70,10 +71,11 @@ impl Turn {
 
 #[derive(Debug, Default)]
 pub(crate) struct QuestionState {
-    /// Those not opened yet, in the order of the driver's queue.
+    /// The questions that are not opened yet, in the order of the driver's queue.
     pub(crate) pending: VecDeque<Arc<Request>>,
     pub(super) asked_for: Option<Purpose>,
-    /// The person seemed to be here when the first of them came: they are notified once they seem to be away.
+    /// Whether to notify the person later. The person seemed to be present when the first question arrived, and may
+    /// leave.
     pub(super) notify_later: bool,
     pub(super) time_open: Duration,
 }
@@ -81,27 +83,27 @@ pub(crate) struct QuestionState {
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub(crate) about: Option<SessionInfo>,
-    /// The number of messages, with the person's new ones. Zero means that there is no session to resume.
+    /// The number of messages, with the person's new ones. If it is zero, there is no session to resume.
     pub(crate) message_count: usize,
-    /// Tokens used by all turns of this process.
+    /// The tokens used by all turns of this process.
     pub(crate) spent: Usage,
-    /// The price of tokens, if the settings name it.
+    /// The price of tokens; `None` if the settings do not name it.
     pub(crate) price: Option<Price>,
     pub(super) mode_before_plan: PermissionMode,
 }
 
-/// Signs of the person.
+/// Signs that the person is present.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
-    /// The time of the last answer.
+    /// The time of the last answer; `None` without an answer.
     pub(super) last_seen: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunningTurn {
-    /// On the clock that stops while a question is open, see [`State::clock`].
+    /// The start of the turn, on the clock of [`State::clock`], which stops while a question is open.
     pub(crate) since: Duration,
     pub(crate) is_stopping: bool,
     pub(crate) work: Work,
@@ -110,7 +112,7 @@ pub(crate) struct RunningTurn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Conversation,
-    /// A failed summary leaves no state to resume.
+    /// A summary of the conversation. If it fails, there is no turn to resume.
     Summary,
 }
 
@@ -126,7 +128,7 @@ pub(crate) enum Motion {
     Reduced,
 }
 
-/// A message under the input box, removed after a time or by the next key.
+/// A message below the input box. A time limit or the next key removes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) role: Role,
@@ -139,17 +141,17 @@ pub(super) enum TurnEnd {
     #[default]
     Completed,
     Stopped,
-    /// It broke off with an error and can be resumed.
+    /// The turn ended with an error and can be resumed.
     Failed,
 }
 
-/// The last printed part, which decides about blank lines.
+/// The last printed part, which determines the blank lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastPrinted {
     Nothing,
     /// A blank line after a prompt without a confirmation.
     Blank,
-    /// The model's text, still incomplete.
+    /// The model's text, which is still incomplete.
     Text,
     Call,
     Other,
@@ -160,38 +162,39 @@ pub(super) enum LastPrinted {
 pub(crate) enum Event {
     Key(Key),
     Paste(String),
-    /// A complete line, in line mode; a beginning that was taken earlier is in the draft.
+    /// A complete line in line mode. A beginning that was read earlier is in the draft.
     Line(String),
-    /// Text typed before a question arrived, in line mode: complete lines and an unfinished one. It never opens the
-    /// question.
+    /// The text typed before a question arrived, in line mode: complete lines and an unfinished one. Such text never
+    /// opens the question.
     TypeAhead {
         lines: Vec<String>,
         rest: String,
     },
     Focus(Focus),
     Edited(Result<String, String>),
-    /// Time has passed.
+    /// Time has passed without another event.
     Tick,
-    /// A session was started or resumed; with what has happened in it so far.
+    /// A session was started or resumed. The list contains its earlier events.
     SessionOpened(SessionInfo, Vec<AgentEvent>),
     SessionChanged(SessionInfo),
     Files(Vec<String>),
     Cleared,
-    /// A command's message.
+    /// A message for the person from a command.
     Note(Role, String),
     /// The changes by the edits of the session.
     Diff(String),
     ModelsListed(Offered),
-    /// Continues a turn that was cut off.
+    /// A turn was started that continues a cut-off one.
     TurnStarted,
-    /// Messages of a turn that the model has not read.
+    /// The messages that were taken back because the model had not read them.
     TakenBack(Vec<String>),
-    /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
+    /// A command is finished, successfully or not. The event is also sent once after start-up, when a cut-off turn is
+    /// over.
     CommandDone,
     Agent(AgentEvent),
     QuestionArrived(Arc<Request>),
     QuestionGone(Arc<Request>),
-    /// The open question was closed, after this time.
+    /// The open question was closed after this time.
     QuestionClosed(QuestionEnd, Duration),
     AgentDied,
 }
@@ -209,7 +212,7 @@ impl Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuestionEnd {
     Answered,
-    /// The person stopped the turn instead.
+    /// The person stopped the turn instead of answering.
     Interrupted,
     Unanswered,
 }
@@ -218,16 +221,16 @@ pub(crate) enum QuestionEnd {
 pub(crate) enum Effect {
     Print(Item),
     Command(AgentCommand),
-    /// Show that a question is pending: window title, and a notification if the person may be away.
+    /// Shows that a question is pending: with the window title, and with a notification if the person may be away.
     Announce {
         header: String,
         may_be_away: bool,
     },
     ClearAnnouncement,
     Ask(Arc<Request>),
-    /// Show the outputs in the person's pager.
+    /// Shows the outputs in the person's pager.
     ReadOutputs,
-    /// Find out which files a message may name.
+    /// Lists the files that a message may name.
     ListFiles,
     SaveHistory(String),
     Edit(String),
@@ -237,19 +240,19 @@ pub(crate) enum Effect {
     Quit,
 }
 
-/// The time that the keyboard must rest before a question opens.
+/// The time for which the keyboard must be idle before a question opens.
 pub(crate) const TYPING_GUARD: Duration = Duration::from_millis(700);
-/// For how long after a question Enter and Esc are ignored.
+/// The time for which Enter and Esc are ignored after a question.
 pub(super) const STRAY_KEY_WINDOW: Duration = Duration::from_millis(700);
-/// Within what time Ctrl-C has to be pressed again to quit.
+/// The time within which a second Ctrl-C quits.
 pub(super) const QUIT_WINDOW: Duration = Duration::from_secs(2);
-/// A key or an answer within this time means that the person is here.
+/// The time for which a key or an answer shows that the person is present.
 const RECENT_ACTIVITY: Duration = Duration::from_secs(5);
 const FRAME: Duration = Duration::from_millis(125);
 const SECOND: Duration = Duration::from_secs(1);
 
 impl State {
-    /// The state before the agent thread has sent its session; that start-up counts as a pending command.
+    /// Creates the state before the agent thread has sent its session. The start-up counts as a pending command.
     pub(crate) fn new(presentation: Presentation, motion: Motion, history: Vec<String>) -> State {
         State {
             presentation,
@@ -267,12 +270,12 @@ impl State {
         }
     }
 
-    /// A clock that stops while a question is open.
+    /// Returns the time of a clock that stops while a question is open.
     pub(crate) fn clock(&self, now: Duration) -> Duration {
         now.saturating_sub(self.questions.time_open)
     }
 
-    /// The time of the next `Tick`; `None` if only input or updates change the state.
+    /// Returns the time of the next `Tick`; `None` if only other events change the state.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
         let waits = self.activity.last_key.filter(|_| !self.questions.pending.is_empty());
         let opens = waits.and_then(|key| match self.opens_when_idle() {
@@ -293,7 +296,7 @@ impl State {
         [opens, notice, self.quit_armed_until, frame].into_iter().flatten().min()
     }
 
-    /// Whether all running calls wait for the person; subagents may go on beside a question.
+    /// Returns whether all running calls wait for the person. Subagents may continue during a question.
     pub(crate) fn is_paused(&self) -> bool {
         let works = |call: &RunningCall| call.waits_since.is_none() && call.ended.is_none();
         !self.questions.pending.is_empty() && !self.turn.calls.iter().any(works)
@@ -306,26 +309,26 @@ impl State {
         }
     }
 
-    /// Whether a question opens once the keyboard has been idle. With a draft, it opens when the person presses Tab, or
-    /// Enter in line mode.
+    /// Returns whether a question opens once the keyboard has been idle. With a draft, the question opens when the
+    /// person presses Tab, or Enter in line mode.
     pub(crate) fn opens_when_idle(&self) -> bool {
         self.composer.draft.is_blank()
     }
 
     pub(super) fn is_quiet(&self, now: Duration) -> bool {
         let is_idle = || self.activity.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD);
-        // Line mode needs no idle time: a line answers only once Enter is pressed, and type-ahead was taken before.
+        // Line mode needs no idle time: a line answers only after Enter, and type-ahead was read before.
         self.opens_when_idle() && (self.presentation == Presentation::Line || is_idle())
     }
 
-    /// Whether the person may not be at this terminal.
+    /// Returns whether the person may be away from this terminal.
     pub(super) fn may_be_away(&self, now: Duration) -> bool {
         let last = self.activity.last_key.max(self.activity.last_seen);
         let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENT_ACTIVITY);
         self.activity.focus.map_or(!was_here, |focus| focus == Focus::Lost)
     }
 
-    /// The fill level of the model's context, once the conversation has begun.
+    /// Returns the fill level of the model's context; `None` before the conversation has begun.
     pub(crate) fn context(&self) -> Option<ContextUse> {
         self.session.about.as_ref().and_then(|session| session.context)
     }
@@ -334,7 +337,7 @@ impl State {
         self.session.about.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 
-    /// The completions of the current text, best first.
+    /// Returns the completions of the current text, best first. Line mode has none.
     pub(crate) fn offers(&self) -> Vec<Offer> {
         match self.presentation {
             Presentation::Screen => self.composer.offers(),
@@ -342,7 +345,7 @@ impl State {
         }
     }
 
-    /// Whether the model's next text starts a new paragraph, apart from what was printed before.
+    /// Returns whether the model's next text needs a blank line before it, to separate it from the earlier output.
     pub(crate) fn begins_text(&self) -> bool {
         !matches!(self.last_printed, LastPrinted::Text | LastPrinted::Nothing | LastPrinted::Blank)
     }

@@ -6,7 +6,7 @@ use askuser::{Context, Purpose, QuestionSet, Request, RequestKey, Rules};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A question of call "1" for a purpose.
+/// Returns a question of call "1" for a purpose.
 pub(super) fn request(text: &str, purpose: Purpose, context: Option<Context>) -> Arc<Request> {
     let question = QuestionInput::new(text, "Database").option("A", "a").option("B", "b");
     let set = QuestionSet::new([question], &Rules::strict()).unwrap();
@@ -14,7 +14,7 @@ pub(super) fn request(text: &str, purpose: Purpose, context: Option<Context>) ->
 }
 
 impl State {
-    /// Applies an event; what the driver would do.
+    /// Applies an event and returns the tasks for the driver.
     pub(super) fn step(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         self.update(event, now);
         self.effects.drain(..).collect()

@@ -1,4 +1,4 @@
-//! Tool calls as shown to the person: one line each with what it is about, how it ended and how long it took.
+//! Tool calls as the person sees them. A call is one line with its input, its ending and its duration.
 
 use super::outputs::OutputId;
 use askuser::{QuestionSet, sanitize, tool};
@@ -12,21 +12,22 @@ pub(crate) struct RunningCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) input: Value,
-    /// Its input in one line, see [`about`].
+    /// The input in one line, see [`about`].
     pub(crate) about: String,
     pub(crate) task: Option<String>,
-    /// The calls that started the subagent.
+    /// The calls that started the subagent; empty for a call of the main agent.
     pub(crate) tasks: Vec<String>,
     pub(crate) since: Duration,
-    /// Since when it waits for the person to decide something. One question is asked at a time.
+    /// The time since which the call waits for the person's decision; `None` if it does not wait. One question is asked
+    /// at a time.
     pub(crate) waits_since: Option<Duration>,
-    /// The time that it has waited for the person so far.
+    /// The time for which the call has waited for the person so far.
     pub(crate) waited: Duration,
-    /// Its output so far.
+    /// The output so far; `None` without output.
     pub(crate) output: Option<OutputId>,
-    /// The person's choice about its permission.
+    /// The person's choice about the call's permission; `None` if they were not asked.
     pub(crate) permission: Option<String>,
-    /// Its result, while an earlier call still runs.
+    /// The result of an ended call that still waits for an earlier call; `None` while the call runs.
     pub(crate) ended: Option<Box<EndedCall>>,
 }
 
@@ -42,15 +43,15 @@ pub(crate) struct CallSummary {
     pub(crate) about: String,
     pub(crate) task: Option<String>,
     pub(crate) status: CallStatus,
-    /// The failure in a word, if there is one: its exit code.
+    /// The failure in a few words, such as an exit code. `None` without a failure.
     pub(crate) ending: Option<String>,
-    /// The person's choice about its permission.
+    /// The person's choice about the call's permission; `None` if they were not asked.
     pub(crate) permission: Option<String>,
-    /// The person was asked whether it may run.
+    /// Whether the person was asked for permission.
     pub(crate) was_asked: bool,
-    /// `None` if it was less than a second.
+    /// The duration of the call; `None` if it was less than a second.
     pub(crate) took: Option<Duration>,
-    /// The size of its output and its subtitle.
+    /// The size of the output, and its subtitle.
     pub(crate) facts: Vec<String>,
 }
 
@@ -59,18 +60,18 @@ pub(crate) enum CallStatus {
     #[default]
     Succeeded,
     Failed,
-    /// Not finished: the person is being asked first.
+    /// The call is not finished, because the person is being asked first.
     Asking,
     Running,
 }
 
-/// Whether a tool needs no separate line, because the prompt and its confirmation show everything.
+/// Returns whether a tool needs no separate line, because the prompt and its confirmation show the call.
 pub(crate) fn is_shown_by_prompt(name: &str) -> bool {
     matches!(name, tool::NAME | "ExitPlanMode")
 }
 
-/// A tool's name at the beginning of a line of ours. A model can call an unknown tool by a name of any length, with
-/// blanks and signs in it. Such a name is shown in quotes.
+/// Returns a tool's name for the beginning of an askuser line. A model can call an unknown tool by any name, with
+/// blanks and signs. Such a name is shown in quotes.
 pub(crate) fn shown_name(name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match name == USER_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
@@ -79,14 +80,14 @@ pub(crate) fn shown_name(name: &str) -> String {
     }
 }
 
-/// Untrusted text on a line of ours, without the signs that mark results.
+/// Returns untrusted text for an askuser line, without the signs that mark results.
 pub(crate) fn without_signs(text: &str) -> Cow<'_, str> {
     const OURS: [char; 19] =
         ['✔', '✓', '✅', '☑', '✘', '✗', '✖', '❌', '●', '⏺', '⬤', '⚫', '○', '•', '∙', '·', '⚠', '…', '→'];
     if text.contains(OURS) { text.replace(OURS, "\u{fffd}").into() } else { text.into() }
 }
 
-/// A call's input in one line: its most descriptive field, or all of it.
+/// Returns a call's input in one line: its most descriptive field, or the whole input.
 pub(crate) fn about(input: &Value) -> String {
     const DESCRIPTIVE_FIELDS: &[&str] =
         &["description", "command", "file_path", "pattern", "path", "url", "query", "name"];
@@ -97,7 +98,7 @@ pub(crate) fn about(input: &Value) -> String {
         (Some(("pattern", pattern)), Some(path)) => format!("{} in {path}", pattern.trim()),
         (Some((_, text)), _) => text.trim().to_owned(),
         (None, _) if input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null() => String::new(),
-        // Invalid or truncated JSON. The model gets the error.
+        // The JSON is invalid or truncated. The model gets the error.
         (None, _) if input.is_string() => "with an input that is not whole".to_owned(),
         (None, _) => input.to_string(),
     };
@@ -112,7 +113,8 @@ impl RunningCall {
         RunningCall { id, name, input: input.clone(), about, task, since: now, ..RunningCall::default() }
     }
 
-    /// The running time without the waits for its own questions. Questions of other calls do not stop it.
+    /// Returns the running time without the waits for the call's own questions. Questions of other calls do not stop
+    /// it.
     pub(crate) fn working_time(&self, now: Duration) -> Duration {
         self.waits_since.unwrap_or(now).saturating_sub(self.since + self.waited)
     }
@@ -128,7 +130,7 @@ impl RunningCall {
         self.about.contains(text) || texts.any(|input| sanitize::line(input).contains(text))
     }
 
-    /// The line printed above its question, so that the answer below it has a context.
+    /// Returns the line that is printed above the call's question, so that the answer below it has a context.
     pub(crate) fn asking(&self, set: &QuestionSet) -> CallSummary {
         let about = sanitize::line(set.questions()[0].text()).into_owned();
         let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { shown_name(&self.name) };
@@ -150,11 +152,11 @@ impl RunningCall {
         } else if lines > 1 && !is_part {
             facts.push(format!("{lines} lines"));
         }
-        // Of a command, which is shown itself, it is the model's description.
+        // A command is shown itself, and its subtitle is only the model's description.
         let subtitle = result.metadata.as_ref().filter(|_| self.input.get("command").is_none());
         if let Some(subtitle) = subtitle.and_then(|metadata| metadata.subtitle.as_deref()) {
             let subtitle = sanitize::line(subtitle).into_owned();
-            // The subtitle often repeats what the call is about. It is no fact then, but the model's text.
+            // The subtitle often repeats the input of the call. It is then the model's text and not a fact.
             let whole = subtitle.trim_end_matches('…').trim_end();
             if !self.says(whole) && !sanitize::is_blank(whole) {
                 facts.push(without_signs(&subtitle).into_owned());
@@ -169,18 +171,18 @@ impl RunningCall {
     }
 }
 
-/// The details of a result, or null.
+/// Returns the details of a result, or null.
 pub(crate) fn details(result: &ToolResult) -> &Value {
     static NULL: Value = Value::Null;
     result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref()).unwrap_or(&NULL)
 }
 
-/// The person's decision on a refused call.
+/// Returns the person's decision about a refused call; `None` if the call was not refused.
 fn refusal(result: &ToolResult) -> Option<&Value> {
     details(result).get("permission")
 }
 
-/// The failure of a call in a word, if there is one.
+/// Returns the failure of a call in a few words; `None` if the call succeeded.
 fn ending(result: &ToolResult) -> Option<String> {
     if refusal(result).is_some() {
         let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
@@ -197,8 +199,8 @@ fn ending(result: &ToolResult) -> Option<String> {
     }
 }
 
-/// The output of a failed call without the words that [`ending`] replaces. For a refused call, the person's message,
-/// because the rest is meant for the model.
+/// Returns the output of a failed call, without the words that [`ending`] replaces. For a refused call, returns only
+/// the person's message.
 pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -> Cow<'a, str> {
     let output = result.output.trim_end();
     if let Some(refusal) = refusal(result) {
@@ -206,11 +208,11 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
         let said = [&refusal["reason"], &refusal["message"], &answer["customInput"], &answer["note"]];
         return said.into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n").into();
     }
-    // The rest is for the model.
+    // The rest of the output is meant for the model.
     if details(result)["ending"].is_string() {
         return "".into();
     }
-    // A command's begins with a line about its end.
+    // The output of a command begins with a line about its end.
     if ending.is_none() || details(result).get("exit_code").is_none() {
         return output.into();
     }
@@ -221,7 +223,7 @@ pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
     details(result)["diff"].as_str().filter(|diff| !diff.trim().is_empty())
 }
 
-/// A short form of a duration: `0.4s`, `12s`, `3m 5s`.
+/// Formats a duration in a short form: `0.4s`, `12s`, `3m 5s`.
 pub(crate) fn format_duration(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1}s", time.as_secs_f64()),
@@ -231,12 +233,12 @@ pub(crate) fn format_duration(time: Duration) -> String {
     }
 }
 
-/// A count with what is counted: `1 line`, `2 lines`.
+/// Formats a count with its noun: `1 line`, `2 lines`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A short form of a count: `950`, `3.1k`, `1.2M`.
+/// Formats a count in a short form: `950`, `3.1k`, `1.2M`.
 pub(crate) fn format_count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),

@@ -1,5 +1,5 @@
-//! Handles events of the person: keys, pastes, lines, questions opened and closed. `agent_events` handles those of the
-//! agent.
+//! Handles events from the person: keys, pastes, lines, and the opening and closing of questions. `agent_events`
+//! handles those from the agent.
 
 use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl State {
-    /// Applies an event that happened at `now`; what the driver is to do is in `effects`.
+    /// Applies an event that happened at `now`. The resulting tasks of the driver are in `effects`.
     pub(crate) fn update(&mut self, event: Event, now: Duration) {
         match event {
             Event::Key(key) => {
@@ -26,7 +26,7 @@ impl State {
                 self.key_pressed(now);
                 self.edit(Edit::Paste(text));
             }
-            // A bare Enter opens the pending question; the draft stays.
+            // An empty line opens the pending question. The draft stays.
             Event::Line(line) if !self.opens_when_idle() && !self.questions.pending.is_empty() && is_blank(&line) => {
                 self.open_question();
             }
@@ -56,7 +56,7 @@ impl State {
                 }
             }
             Event::QuestionGone(gone) => {
-                // The open question is not among them; it closes by itself.
+                // The open question is not in the list, because it closes by itself.
                 if let Some(index) = self.questions.pending.iter().position(|request| Arc::ptr_eq(request, &gone)) {
                     self.questions.pending.remove(index);
                     self.question_gone(now);
@@ -66,12 +66,12 @@ impl State {
                 self.questions.time_open += took;
                 self.turn.calls.iter_mut().for_each(|call| call.question_closed(now));
                 self.composer.stray_until = Some(now + STRAY_KEY_WINDOW);
-                // Of a permission the line of its call says what came of it.
+                // The line of the call shows the decision about its permission.
                 let is_told_later = self.questions.asked_for.take() == Some(Purpose::Permission);
                 let on_screen = self.presentation == Presentation::Screen;
                 self.last_printed = if is_told_later && on_screen { LastPrinted::Blank } else { LastPrinted::Other };
-                // An answer proves that the person is here. The terminal may have reported the focus while the question
-                // was open, when it was not read.
+                // An answer shows that the person is present. A change of focus while the question was open was not
+                // read.
                 match end {
                     QuestionEnd::Answered | QuestionEnd::Interrupted => {
                         self.activity.last_seen = Some(now);
@@ -90,7 +90,7 @@ impl State {
         if self.is_quiet(now) {
             self.open_question();
         } else if self.questions.notify_later && self.may_be_away(now) {
-            // They left a draft some time ago and may not know that a question is pending.
+            // The person left a draft some time ago and may not know about the pending question.
             self.announce(now);
         }
     }
@@ -104,7 +104,8 @@ impl State {
         }
     }
 
-    /// Opens the first pending question, if any. Callers make sure that no key meant for the draft can answer it.
+    /// Opens the first pending question, if there is one. The caller ensures that no key meant for the draft can answer
+    /// it.
     fn open_question(&mut self) {
         if let Some(waiting) = self.questions.pending.pop_front() {
             self.questions.notify_later = false;
@@ -113,7 +114,7 @@ impl State {
         }
     }
 
-    /// A question was closed or withdrawn: announces the next one.
+    /// Updates the announcement after a question was closed or withdrawn.
     fn question_gone(&mut self, now: Duration) {
         self.questions.notify_later = false;
         if self.questions.pending.is_empty() {
@@ -131,21 +132,21 @@ impl State {
             let note =
                 format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
             self.effects.push_back(Effect::Announce { header, may_be_away });
-            // On a screen the live region shows it.
+            // On a screen the live region shows the question.
             if self.presentation == Presentation::Line && !self.opens_when_idle() {
                 self.note(Role::Warning, note);
             }
         }
     }
 
-    /// Prints into the scrollback, with a blank line before what does not belong to the item above.
+    /// Prints an item into the scrollback. A blank line separates it from an unrelated item above.
     pub(super) fn print(&mut self, item: Item) {
         let is_apart = matches!(self.last_printed, LastPrinted::Nothing | LastPrinted::Blank);
         let (last_printed, with_gap) = match &item {
             Item::ModelText(_) => (LastPrinted::Text, self.begins_text()),
-            // A prompt leaves a blank line.
+            // The prompt has already left a blank line.
             Item::Call(call) if call.was_asked => (LastPrinted::Call, !is_apart),
-            // The output or changes of a call belong to it.
+            // The output or the changes of a call stand directly below it.
             Item::Call(_) | Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call)
             }
@@ -164,7 +165,7 @@ impl State {
         self.print(Item::Note(role, text.into()));
     }
 
-    /// Shows a message that is not part of the conversation; on a screen the next key removes it.
+    /// Shows a message that is not part of the conversation. On a screen the next key removes it.
     pub(super) fn warn(&mut self, role: Role, text: impl Into<String>) {
         match self.presentation {
             Presentation::Screen => self.notice = Some(Notice { role, text: text.into(), until: None }),
@@ -205,10 +206,11 @@ impl State {
             return self.interrupt(now);
         }
         self.quit_armed_until = None;
-        // Meant for the question that just closed, it would send half a draft, stop the turn or change the mode.
+        // The key was probably meant for the question that has just closed. In the composer it would send half a draft,
+        // stop the turn or change the mode.
         let stray = self.composer.is_stray(now);
         if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::BackTab) {
-            // A held key repeats: ignore it until it is released.
+            // A held key repeats, so it is ignored until it is released.
             self.composer.stray_until = Some(now + STRAY_KEY_WINDOW);
             return;
         }
@@ -221,7 +223,7 @@ impl State {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => match offer {
                 Some(offer) if !self.composer.has_typed(offer) => {
                     self.composer.accept(offer);
-                    // Something follows, or it is a file in a message.
+                    // Otherwise an argument follows, or the name is a file in a message.
                     if !self.composer.draft.as_str().ends_with(' ') {
                         self.submit(now);
                     }
@@ -267,7 +269,7 @@ impl State {
     pub(super) fn read_outputs(&mut self) {
         match (self.outputs.last(), self.presentation) {
             (Some(_), Presentation::Screen) => self.effects.push_back(Effect::ReadOutputs),
-            // Line mode stays in the terminal's own lines.
+            // Line mode prints the output instead of opening a pager.
             (Some(last), Presentation::Line) => {
                 let text = self.outputs.get(last).map(|output| output.shown(&Theme::default())).unwrap_or_default();
                 self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX });
@@ -297,13 +299,13 @@ impl State {
         if self.turn.running.is_some() {
             self.stop();
         } else if !self.composer.draft.is_blank() {
-            // Up brings the cleared draft back.
+            // Up restores the cleared draft.
             self.effects.push_back(Effect::SaveHistory(self.composer.draft.take()));
         }
         self.offer_to_quit(now);
     }
 
-    /// Ctrl-C was pressed once.
+    /// Handles a first Ctrl-C: a second one within the time limit quits.
     fn offer_to_quit(&mut self, now: Duration) {
         self.quit_armed_until = Some(now + QUIT_WINDOW);
         let text = "Press Ctrl-C again to quit.".to_owned();

@@ -17,7 +17,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
     SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), no_sandbox: None, context: None }
 }
 
-/// Ready for the person, with two earlier messages.
+/// Returns the state of an app that waits for the person, with two earlier messages.
 fn ready() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, vec!["first".into(), "second".into()]);
     state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
@@ -37,7 +37,7 @@ fn agent_event(state: &mut State, event: AgentEvent, now: u64) -> Vec<Effect> {
     state.step(Event::Agent(event), at(now))
 }
 
-/// At work on what was said.
+/// Returns the state of an app whose agent works on a message.
 fn working() -> State {
     let mut state = ready();
     write(&mut state, "go", 0);
@@ -216,7 +216,7 @@ fn the_arrows_move_in_a_menu_and_enter_takes_what_is_marked() {
         assert_eq!(press(&mut state, KeyCode::Enter, 7), []);
         assert_eq!(state.composer.draft.as_str(), expected);
     }
-    // An earlier message that is a command does not hold the arrows up.
+    // An earlier message that is a command shows no menu, so the arrows still move in the history.
     let _ = state.composer.draft.set("");
     press(&mut state, KeyCode::Up, 8);
     assert_eq!((state.composer.draft.as_str(), state.offers().len()), ("/clear", 0));
@@ -344,13 +344,13 @@ fn a_question_that_comes_while_a_person_types_waits_until_they_pause() {
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(1_100));
     assert_eq!(effects, [Effect::Announce { header: "Database".into(), may_be_away: false }]);
     assert_eq!(state.next_change(at(1_640)), Some(at(1_700)));
-    // Another key holds it.
+    // Another key delays the question further.
     assert_eq!(press(&mut state, KeyCode::Left, 1_650), []);
     assert_eq!(state.step(Event::Tick, at(1_800)), []);
     assert_eq!(state.step(Event::Tick, at(2_350)), [ask()]);
 }
 
-/// A person writes, and a question comes.
+/// Returns the state after a question has arrived while a person writes.
 fn half_written() -> State {
     let mut state = working();
     write(&mut state, "please use version ", 1_000);
@@ -412,7 +412,7 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
     let announce = Effect::Announce { header: "Database".into(), may_be_away: true };
     assert_eq!(state.step(Event::Tick, at(6_000)), [announce]);
     assert_eq!(state.step(Event::Tick, at(60_000)), []);
-    // A paused agent needs no redraws: no spinner runs.
+    // A paused agent has no spinner, so the screen needs no redraws.
     assert_eq!(state.next_change(at(60_000)), None);
 }
 
@@ -435,7 +435,7 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1_000)), at(3_000));
     assert_eq!(press(&mut state, KeyCode::Enter, 3_100), []);
     assert_eq!(press(&mut state, KeyCode::Esc, 3_200), []);
-    // Held, it repeats after half a second.
+    // A held key repeats after half a second.
     assert_eq!(press(&mut state, KeyCode::Enter, 3_700), []);
     assert_eq!(press(&mut state, KeyCode::Enter, 3_740), []);
     write(&mut state, "ft", 3_800);
@@ -449,7 +449,7 @@ fn a_question_that_was_withdrawn_does_not_open() {
     write(&mut state, "x", 1_000);
     let question = waiting(None);
     state.step(Event::QuestionArrived(question.clone()), at(1_100));
-    // Another one with the same key is still there.
+    // Another question with the same key is still pending.
     assert_eq!(state.step(Event::QuestionGone(waiting(None)), at(1_150)), []);
     assert_eq!(state.step(Event::QuestionGone(question), at(1_200)), [Effect::ClearAnnouncement]);
     assert_eq!(state.step(Event::Tick, at(9_000)), []);
@@ -473,7 +473,7 @@ fn who_has_just_answered_is_not_called_to_the_next_question() {
     state.step(Event::QuestionArrived(waiting(None)), at(60_000));
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(30_000)), at(90_000));
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(91_000));
-    // It is not typing: the question opens at once.
+    // A change of focus is no typing, so the question opens at once.
     assert_eq!(effects, [Effect::Announce { header: "Database".into(), may_be_away: false }, ask()]);
     state.step(Event::QuestionClosed(QuestionEnd::Unanswered, at(10)), at(91_010));
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(96_000));
@@ -528,7 +528,7 @@ fn text_is_printed_block_by_block_and_once() {
     let last = agent_event(&mut state, AgentEvent::TextEnd, 3);
     let [Item::ModelText(rows)] = printed(&last)[..] else { panic!("{last:?}") };
     assert_eq!(rows[1..], askuser_terminal::markdown::rows("two"));
-    // Another one begins before either is whole.
+    // Another text begins before either complete text has arrived.
     agent_event(&mut state, delta("three"), 3);
     agent_event(&mut state, AgentEvent::TextEnd, 3);
     for text in ["one\n\ntwo", "three"] {
@@ -633,7 +633,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
     assert_eq!((ended.task.as_deref(), ended.about.as_str()), (Some("audit deps"), "Cargo.toml"));
 }
 
-/// The text that is printed of a resumed conversation.
+/// Returns the text that is printed of a resumed conversation.
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));

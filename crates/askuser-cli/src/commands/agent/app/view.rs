@@ -19,25 +19,25 @@ const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
 const MAX_LISTED: usize = 4;
 const MENU_ROWS: usize = 14;
-/// The number of lines shown of a running call's output.
+/// The number of lines that are shown of a running call's output.
 const OUTPUT_LINES: usize = 5;
 
-/// Lays the live region out for a terminal of this size: its lines, and where the caret is in them.
+/// Lays the live region out for a terminal of this size. Returns its lines, and the position of the caret.
 pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> (Vec<Line<'static>>, Position) {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
     let (status, mut activity) = (status(state, theme, columns), activity(state, theme, (columns, rows), now));
-    // If rows are short: the input box comes first, then the activity, then the status lines.
+    // If rows are short, the input box has priority over the activity, and the activity over the status lines.
     let room = rows.saturating_sub(input.len());
-    // The line about a pending question comes before the status lines.
+    // The line about a pending question has priority over the status lines.
     let status_room = room.saturating_sub(usize::from(!state.questions.pending.is_empty()));
     let status = fitting(status, status_room.min(MENU_ROWS), state.composer.chosen, theme);
     let room = room - status.len();
     let activity: Vec<Line<'static>> =
-        // Keeps the last lines: the very last one announces a pending question.
+        // The last lines are kept, because the very last one announces a pending question.
         if activity.len() + 1 > room { activity.split_off(activity.len().saturating_sub(room)) } else { activity };
-    // The height is limited. A terminal that becomes narrower wraps these lines before they can be erased. Lines that
-    // then scroll off the top stay in the scrollback.
+    // The height is limited because a terminal that becomes narrower wraps these lines before they are erased. Lines
+    // that then scroll off the top stay in the scrollback.
     let room = (room - activity.len()).saturating_sub(2).min((rows / 3).max(2));
     let mut tail = model_text(&state.turn.stream.tail(), theme, columns, columns);
     if !tail.is_empty() && state.begins_text() {
@@ -54,7 +54,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     (lines, Position::new(caret.0 as u16, top + caret.1 as u16))
 }
 
-/// The lines that there is room for, with this one among them; the last one says how many there are besides.
+/// Returns the lines that fit, with the chosen line among them. The last line shows how many more there are.
 fn fitting(lines: Vec<Line<'static>>, room: usize, chosen: usize, theme: &Theme) -> Vec<Line<'static>> {
     if lines.len() <= room {
         return lines;
@@ -65,7 +65,7 @@ fn fitting(lines: Vec<Line<'static>>, room: usize, chosen: usize, theme: &Theme)
     lines.into_iter().skip((chosen + 1).saturating_sub(shown)).take(shown).chain(more).collect()
 }
 
-/// Running calls, the spinner, unread messages, and the pending question.
+/// Returns the running calls, the spinner, the unread messages, and the pending question.
 fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: Duration) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let clock = state.clock(now);
@@ -147,12 +147,12 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     lines
 }
 
-/// Cut to tenths of a second below ten seconds.
+/// Rounds a duration below ten seconds down to tenths of a second.
 fn whole_seconds(time: Duration) -> Duration {
     if time < Duration::from_secs(10) { Duration::from_millis((time.as_millis() / 100 * 100) as u64) } else { time }
 }
 
-/// The end of a line that is too wide, from the beginning of a word.
+/// Returns the end of a line that is too wide, starting at a word.
 fn last_words(line: &str, columns: usize, theme: &Theme) -> String {
     if width(line) <= columns {
         return line.to_owned();
@@ -173,12 +173,12 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
-/// The columns of the frame on each side; 0 on small screens.
+/// Returns the columns of the frame on each side, which is 0 on small screens.
 fn side(theme: &Theme, columns: usize, rows: usize) -> usize {
     if rows >= 6 && columns >= 16 { width(theme.signs.vertical) + 1 } else { 0 }
 }
 
-/// The width of the draft; the caret may be one column behind it.
+/// Returns the width of the draft. The caret may be one column after it.
 fn room(theme: &Theme, columns: usize, rows: usize) -> usize {
     columns.saturating_sub(2 * side(theme, columns, rows) + width(theme.signs.cursor) + 2).max(2)
 }
@@ -192,15 +192,15 @@ pub(crate) fn text_room(size: (u16, u16)) -> usize {
     area(size).0 - MODEL_INDENT
 }
 
-/// The columns and rows that the live region may use.
+/// Returns the columns and rows that the live region may use.
 fn area((columns, rows): (u16, u16)) -> (usize, usize) {
     (usize::from(columns).saturating_sub(1).clamp(4, MAX_COLUMNS), usize::from(rows).saturating_sub(1).max(1))
 }
 
-/// The input box, and the caret's column and row in it.
+/// Returns the input box, and the column and row of the caret in it.
 fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let signs = theme.signs;
-    // Shown if it differs from the usual mode.
+    // The mode is shown if it differs from the usual one.
     let label = (state.mode() != PermissionMode::Ask).then(|| mode_words(state.mode()));
     let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
     let prompt = format!("{} ", signs.cursor);
@@ -267,7 +267,7 @@ pub(crate) fn mode_words(mode: PermissionMode) -> &'static str {
     }
 }
 
-/// The maximum cost of this process's tokens. Cached tokens may be cheaper.
+/// Formats the maximum cost of this process's tokens; `None` if they are free. Cached tokens may be cheaper.
 fn cost(price: Price, spent: Usage) -> Option<String> {
     let cost = price.of(spent.input_tokens, spent.output_tokens);
     match cost {
@@ -277,7 +277,7 @@ fn cost(price: Price, spent: Usage) -> Option<String> {
     }
 }
 
-/// Under the box: a notice, or the matching slash commands, or the status.
+/// Returns the lines below the box: a notice, the completions, or the status.
 fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     if let Some(notice) = &state.notice {
         let lead = [Span::raw("  ")];
@@ -291,7 +291,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         let line = |(i, offer): (usize, &Offer)| {
             let (lead, role) = if i == chosen { (theme.signs.cursor, Role::Primary) } else { (" ", Role::Secondary) };
             let name = truncate(&offer.name, names - 2, theme);
-            // A file says itself what it is.
+            // The name of a file needs no description.
             let (room, about) = match offer.about {
                 "" => (width(&name) + 2, if i == chosen { "Tab" } else { "" }),
                 about => (names, about),

@@ -27,7 +27,7 @@ fn idle() -> State {
 
 const NOW: Duration = Duration::from_millis(12_400);
 
-/// Much at once: text, calls, a queue, a question, a draft of several lines.
+/// Returns a state with text, calls, a queue, a question, and a draft of several lines.
 fn busy() -> State {
     let mut state = idle();
     assert_eq!(state.composer.draft.set("Set up storage"), askuser::Fit::Kept);
@@ -58,7 +58,7 @@ fn busy() -> State {
     state
 }
 
-/// The region as text, the caret marked.
+/// Returns the live region as text, with the caret marked.
 fn show(state: &State, theme: &Theme, columns: u16, rows: u16) -> String {
     let (lines, caret) = live(state, theme, (columns, rows), NOW);
     assert!(lines.len() < usize::from(rows).max(2), "{} lines in {rows} rows", lines.len());

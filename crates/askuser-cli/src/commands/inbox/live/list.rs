@@ -1,4 +1,5 @@
-//! The rows of the live list, and the place in it. It holds what was loaded: no key needs the store.
+//! The rows of the live list, and the cursor position. The list holds the loaded rows, so no key has to wait for the
+//! store.
 
 use super::super::Notice;
 use super::update::Effect;
@@ -10,7 +11,7 @@ use askuser_terminal::{Role, TerminalInput};
 use std::collections::VecDeque;
 
 const MAX_FILTER: usize = 200;
-/// The rows that are loaded at once.
+/// The number of rows that are loaded at once.
 const PAGE: u32 = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Section {
         }
     }
 
-    /// The questions of this section that contain the text.
+    /// Returns the filter for the questions of this section that contain the text.
     pub(in super::super) fn filter(self, text: &str) -> Filter {
         let filter = match self {
             Section::Waiting => Filter::pending(),
@@ -44,7 +45,7 @@ pub(super) enum Mode {
     Help { page: usize },
 }
 
-/// A question on the screen, and what this person has typed there and not sent.
+/// A question in the list, with this person's unsent text.
 pub(in super::super) struct Row {
     pub(in super::super) question: StoredQuestion,
     pub(in super::super) unsent: Vec<String>,
@@ -56,14 +57,14 @@ impl From<StoredQuestion> for Row {
     }
 }
 
-/// The rows that a request loads.
+/// The kind of rows that a request loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
     /// The first page of another list.
     Other,
-    /// The rows that are there, as they are now.
+    /// The loaded rows in their current state.
     Again,
-    /// One more page.
+    /// One further page.
     More,
 }
 
@@ -72,35 +73,35 @@ pub(super) struct List {
     pub(super) section: Section,
     pub(super) mode: Mode,
     pub(super) filter: Text,
-    /// The rows from one end of the list on: its first, or after `G` its last.
+    /// The rows from the beginning of the list on, or after `G` those up to its end.
     loaded: Vec<Row>,
     is_from_end: bool,
-    /// Whether there are more.
+    /// Whether the list has more rows than are loaded.
     has_more: bool,
-    /// The rows of the cursor and at the top of the screen.
+    /// The indexes of the cursor's row and of the top row on the screen.
     at: usize,
     top: usize,
     pub(super) height: usize,
     pub(super) help_pages: usize,
-    /// The questions near the cursor that cannot be read.
+    /// The unreadable questions near the cursor.
     pub(super) unreadable: Vec<QuestionId>,
-    /// The request under way, and the number of the last one.
+    /// The request under way, if there is one, and the number of the last request.
     loading: Option<Load>,
     number: u64,
-    /// Whether something has changed since that request.
+    /// Whether the store has changed since the last request.
     is_stale: bool,
-    /// Whether the rows are those of another list than the one asked for. Keys that are about rows wait.
+    /// Whether the rows still belong to another list than the requested one. Keys that act on rows are then deferred.
     pub(super) is_replaced: bool,
     pub(super) deferred: Vec<TerminalInput>,
-    /// The new question to announce.
+    /// The new question to announce, if there is one.
     new: Option<QuestionId>,
-    /// Shown until the next key.
+    /// The notice that is shown until the next key, if there is one.
     pub(super) notice: Option<Notice>,
-    /// The text that the preview shows whole.
+    /// The text that the preview shows in full, if one is opened.
     pub(super) opened: Option<SideText>,
-    /// The question that the next `w` withdraws.
+    /// The question that the next `w` withdraws; `None` if `w` was not the last key.
     pub(super) withdrawing: Option<QuestionId>,
-    /// The tasks for the driver.
+    /// The next tasks for the driver, in order.
     pub(super) effects: VecDeque<Effect>,
 }
 
@@ -132,13 +133,13 @@ impl List {
         }
     }
 
-    /// The rows on the screen.
+    /// Returns the rows on the screen.
     pub(super) fn rows(&self) -> &[Row] {
         let end = (self.top + self.height).min(self.loaded.len());
         &self.loaded[self.top.min(end)..end]
     }
 
-    /// The row of the cursor among those on the screen.
+    /// Returns the index of the cursor's row on the screen.
     pub(super) fn row(&self) -> usize {
         self.at.saturating_sub(self.top)
     }
@@ -147,7 +148,7 @@ impl List {
         self.loaded.get(self.at)
     }
 
-    /// The number of questions in the list, with a `+` if there are more than are loaded.
+    /// Returns the number of questions in the list, with a `+` if more than the loaded ones exist.
     pub(super) fn total(&self) -> String {
         let count = self.loaded.len() + self.unreadable.len();
         if self.has_more { format!("{count}+") } else { count.to_string() }
@@ -157,7 +158,8 @@ impl List {
         self.loaded.is_empty() && self.unreadable.is_empty()
     }
 
-    /// The number of the cursor's question in a list that is longer than the screen.
+    /// Returns the number of the cursor's question in a list that is longer than the screen; `None` if the list is
+    /// shorter or the number unknown.
     pub(super) fn position(&self) -> Option<usize> {
         let is_known = !(self.is_from_end && self.has_more);
         (is_known && self.loaded.len() > self.height).then_some(self.at + 1)
@@ -183,7 +185,7 @@ impl List {
         self.effects.push_back(Effect::Load { number: self.number, filter });
     }
 
-    /// Requests another list, from this end on.
+    /// Requests another list, from its beginning or from its end.
     fn replace(&mut self, is_from_end: bool) {
         self.loading = None;
         self.is_replaced = true;
@@ -191,21 +193,22 @@ impl List {
         self.load(Load::Other);
     }
 
-    /// Requests the rows again, because something has changed.
+    /// Requests the rows again after the store has changed.
     pub(super) fn refresh(&mut self, new: Option<QuestionId>) {
         self.new = new.or(self.new.take());
         self.is_stale = true;
         self.load(Load::Again);
     }
 
-    /// The same before the list is shown: what was there may have been answered.
+    /// Requests the rows again before the list is shown, because its questions may have been answered. Keys on rows
+    /// wait for the result.
     pub(super) fn show_again(&mut self) {
         self.loading = None;
         self.is_replaced = true;
         self.load(Load::Again);
     }
 
-    /// Takes a page that was requested. One that was requested before the last one is of no use.
+    /// Takes a requested page. Pages of earlier requests are ignored.
     pub(super) fn loaded(&mut self, number: u64, page: Result<Page, StoreError>) {
         if number != self.number {
             return;
@@ -240,7 +243,8 @@ impl List {
             self.notice = (!words.is_empty()).then(|| Notice::new(Role::Danger, words));
             self.unreadable = page.unreadable;
         }
-        // The cursor stays on its question, wherever that has moved. If that is gone, it is on the next.
+        // The cursor stays on its question, even if that has moved. If the question is gone, the cursor is on the next
+        // one.
         let is_latest_first = self.wanted().latest_first;
         let is_before = |row: &Row| match place {
             Some(place) if is_latest_first => row.question.cursor > place,
@@ -254,14 +258,14 @@ impl List {
         }
     }
 
-    /// Moves the cursor to a row, and shows it in this row of the screen if there is room.
+    /// Moves the cursor to a row of the list. If possible, that row is shown at this position of the screen.
     fn go_to(&mut self, at: usize, row: usize) {
         self.at = at.min(self.loaded.len().saturating_sub(1));
         let lowest = self.loaded.len().saturating_sub(self.height);
         self.top = self.at.saturating_sub(row).min(lowest).max((self.at + 1).saturating_sub(self.height));
     }
 
-    /// Requests one more page if the cursor is near the end of what is loaded.
+    /// Requests one more page if the cursor is near the end of the loaded rows.
     fn load_near(&mut self) {
         let rows_left = if self.is_from_end { self.at } else { self.loaded.len() - self.at };
         if self.has_more && rows_left <= 2 * self.height {
@@ -269,7 +273,7 @@ impl List {
         }
     }
 
-    /// Announces the new question, if it is for the reader. One that is not among the rows is read by itself.
+    /// Announces the new question if it is for the reader. A question that is not loaded is read separately.
     fn announce(&mut self) {
         let Some(id) = self.new.take() else { return };
         match self.loaded.iter().map(|row| &row.question).find(|question| question.id == id) {
@@ -290,7 +294,7 @@ impl List {
         self.go_to(self.at, self.row());
     }
 
-    /// Does what the key asks for, if it moves the cursor.
+    /// Moves the cursor if the key asks for that.
     pub(super) fn go_by(&mut self, key: Key) {
         let page = self.height.max(2) - 1;
         match key.code {
@@ -323,7 +327,7 @@ impl List {
         if is_at_start { self.replace(true) } else { self.go_to(usize::MAX, self.height - 1) }
     }
 
-    /// Lists this section, from its first question on.
+    /// Lists this section from its first question on.
     pub(super) fn show(&mut self, section: Section) {
         self.section = section;
         self.replace(false);

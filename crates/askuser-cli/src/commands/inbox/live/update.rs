@@ -1,4 +1,4 @@
-//! Events of the live list, and what follows from them. No event waits for the store.
+//! Handles the events of the live list, and collects their effects. No event waits for the store.
 
 use super::list::{List, Mode, Section};
 use crate::commands::inbox::Notice;
@@ -7,21 +7,21 @@ use askuser::store::{Filter, Page, QuestionId, StoreError, StoredQuestion};
 use askuser::{Edit, Key, KeyCode};
 use askuser_terminal::{Role, TerminalInput};
 
-/// An event of the list.
+/// An input to the list.
 pub(super) enum Event {
     Input(TerminalInput),
-    /// The screen has room for so many rows.
+    /// The screen has room for this many rows.
     Resized(usize),
-    /// The store has changed, perhaps by this new question.
+    /// The store has changed. The id is that of a new question, if there is one.
     Changed(Option<QuestionId>),
-    /// A page has arrived.
+    /// A requested page has arrived.
     Loaded {
         number: u64,
         page: Result<Page, StoreError>,
     },
-    /// A new question has arrived.
+    /// A new question was read, to be announced.
     Announced(Box<StoredQuestion>),
-    /// A question was withdrawn, or could not be.
+    /// The result of a withdrawal, as a notice.
     Withdrawn(Notice),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Effect {
 }
 
 impl List {
-    /// Takes an event. The effects that follow from it are in [`List::effects`].
+    /// Handles an event. Its effects are added to [`List::effects`].
     pub(super) fn update(&mut self, event: Event) {
         match event {
             Event::Input(input) => self.take_input(input),
@@ -64,7 +64,7 @@ impl List {
         if key == Key::ctrl('c') {
             return self.effects.push_back(Effect::Leave);
         }
-        // A key that is about a row waits for the rows.
+        // A key that acts on a row waits for the rows.
         let is_about_rows = !matches!(key.code, KeyCode::Esc | KeyCode::Char('q' | '/' | '?' | 'h') | KeyCode::Tab);
         if self.mode == Mode::Browsing && self.is_replaced && (is_about_rows || !self.deferred.is_empty()) {
             return self.deferred.push(input);
@@ -95,7 +95,7 @@ impl List {
             KeyCode::Char('h') | KeyCode::Tab => self.show(self.section.other()),
             KeyCode::Char('w') => self.withdraw(withdrawing),
             KeyCode::Char('q') => self.effects.push_back(Effect::Leave),
-            // One step back at a time.
+            // Esc takes one step back at a time.
             KeyCode::Esc if opened.is_some() => {}
             KeyCode::Esc if !self.filter.is_empty() => self.clear_filter(),
             KeyCode::Esc if self.section == Section::History => self.show(Section::Waiting),
@@ -106,7 +106,7 @@ impl List {
         }
     }
 
-    /// Opens the question in this row, if it still waits.
+    /// Moves the cursor to this row of the screen, and opens its question if it still waits.
     fn open(&mut self, row: usize) {
         let Some(question) = self.rows().get(row).map(|row| row.question.clone()) else { return };
         self.go_to_row(row);
@@ -115,7 +115,7 @@ impl List {
         }
     }
 
-    /// Asks once more, then withdraws the question under the cursor.
+    /// Withdraws the question under the cursor, after a second request.
     fn withdraw(&mut self, asked: Option<QuestionId>) {
         let current = self.current().map(|row| &row.question);
         let Some(question) = current.filter(|question| question.ending.is_none()) else { return };
@@ -146,7 +146,7 @@ impl List {
         self.show(self.section);
     }
 
-    /// Requests another list if the text has changed.
+    /// Edits the filter, and requests another list if its text has changed.
     fn edit_filter(&mut self, edit: Edit) {
         let before = self.filter.as_str().to_owned();
         let _ = self.filter.apply(edit);

@@ -1,4 +1,4 @@
-//! The live list as lines: a pure function of what is listed, the size of the terminal and the time.
+//! The live list as lines. They are a pure function of the list, the size of the terminal and the time.
 
 use super::list::{List, Mode, Row, Section};
 use crate::commands::inbox::Notice;
@@ -10,24 +10,24 @@ use askuser::{Context, Request, sanitize};
 use askuser_terminal::text::{Line, Position, Span};
 use askuser_terminal::{Role, Theme, context_lines, first_rows, key_hints, side_text_lines, width, wrap};
 
-/// Title, heads and footer.
+/// The number of rows of the title, the heads and the footer together.
 const FRAME: usize = 3;
-/// The widest that is comfortable to read.
+/// The maximum width of the list in columns. Wider rows are hard to read.
 const MAX_COLUMNS: usize = 160;
-/// The most rows of the model's reason, until it is opened.
+/// The maximum number of rows of the model's reason, until the reason is opened.
 const MOST_OF_WHY: usize = 2;
-/// `1 > `: the digit that opens a row, and the cursor.
+/// The number of columns before a row, such as `1 > `: the digit that opens the row, and the cursor.
 const MARGIN: usize = 4;
-/// Between two columns.
+/// The number of blanks between two columns.
 const GAP: usize = 2;
 
 pub(super) fn list_height((_, rows): (u16, u16)) -> usize {
     let room = usize::from(rows).saturating_sub(1 + FRAME);
-    // The preview gets the larger half: it is what one decides by.
+    // The preview gets the larger part, because the decision depends on it.
     (room * 2 / 5).max(1)
 }
 
-/// The last column stays free: a terminal may wrap there.
+/// Returns the width of the list. A terminal's last column stays free, because a terminal may wrap there.
 fn list_columns((columns, _): (u16, u16)) -> usize {
     usize::from(columns).saturating_sub(1).min(MAX_COLUMNS)
 }
@@ -67,7 +67,8 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     (lines, caret.map(|column| Position::new(column, row)))
 }
 
-/// `╭─ Inbox ─╮  3 waiting`, with the place of the cursor in a list that is longer than the screen.
+/// Returns a title such as `╭─ Inbox ─╮  3 waiting`. If the list is longer than the screen, the title contains the
+/// position of the cursor.
 fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     let (name, what) = match (list.mode, list.section) {
         (Mode::Help { .. }, _) => ("Keys", String::new()),
@@ -92,7 +93,7 @@ fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     ])
 }
 
-/// The columns of the list, in their order.
+/// The indexes of the list's columns, from left to right.
 const AGENT: usize = 0;
 const PROJECT: usize = 1;
 const QUESTION: usize = 2;
@@ -109,7 +110,7 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     };
     let cells: Vec<[String; 5]> = list.rows().iter().map(cells).collect();
     let mut widths = [0; 5];
-    // Names are others' words: they may not crowd out the question.
+    // Names are untrusted text, and must not leave too little room for the question.
     let longest_name = (columns / 6).clamp(11, 24);
     for i in GIVE_WAY {
         let widest = cells.iter().map(|cells| width(&cells[i])).max().unwrap_or(0);
@@ -123,10 +124,10 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
             widths[gives_way] = 0;
         }
     }
-    // No wider than what stands in it, so that age and state are near.
+    // The column is no wider than its content, so that age and state stand close to it.
     let longest = cells.iter().map(|cells| width(&cells[QUESTION])).max().unwrap_or(0).max(LEGIBLE);
     widths[QUESTION] = left(&widths).min(longest + GAP);
-    // A cell, and what fills its column.
+    // A cell, and the blanks that fill its column.
     let fit = |cells: &[String; 5], i: usize| {
         let text = truncate(&cells[i], widths[i].saturating_sub(if i == STATE { 0 } else { GAP }), theme);
         let pad = " ".repeat(widths[i].saturating_sub(width(&text)));
@@ -163,7 +164,7 @@ fn cells(row: &Row) -> [String; 5] {
     let question = &row.question;
     let (summary, age) = match &question.ending {
         None => (words::titled(question), words::duration(question.age())),
-        // The decision comes first: the line may be cut off.
+        // The decision comes first, because the line may be truncated.
         Some(ending) => {
             let decided = words::decided(&question.request, ending);
             let asked = question.request.title();
@@ -174,7 +175,7 @@ fn cells(row: &Row) -> [String; 5] {
     [words::who(question), words::project(question), summary, age, state(row)]
 }
 
-/// In a word or two; the preview says since when.
+/// Returns the state in one or two words. The preview has more details, such as the time.
 fn state(row: &Row) -> String {
     if let Some(ending) = &row.question.ending {
         let is_not_run = words::not_run(&row.question.request, ending).is_some();
@@ -193,7 +194,7 @@ fn is_gone(question: &StoredQuestion) -> bool {
     question.ending.is_none() && question.asker != AskerPresence::Waits
 }
 
-/// Whether the agent works on, or has left the question to be fetched later.
+/// Returns whether the agent continues without waiting, or has left the question to be fetched later.
 fn is_not_waiting(question: &StoredQuestion) -> bool {
     question.request.is_in_background() || matches!(question.asker, AskerPresence::Left(_))
 }
@@ -207,7 +208,7 @@ fn state_role(row: &Row) -> Role {
     }
 }
 
-/// The basis of a decision: the questions, their options and their context.
+/// Returns the preview of a question, with its options and its context.
 fn preview(
     Row { question, unsent }: &Row,
     opened: Option<SideText>,
@@ -216,7 +217,8 @@ fn preview(
     room: usize,
 ) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(theme.signs.horizontal.repeat(columns), theme.style(Role::Muted))];
-    // An agent's text never begins at the edge, where it could pass for a row of the list. Only questions have the bar.
+    // An agent's text never begins in the first column, where it could pass for a row of the list. Only questions have
+    // the bar.
     let bar = format!("{} ", theme.signs.bar);
     let put = |lines: &mut Vec<Line<'static>>, text: &str, indent: &str, role: Role| {
         for line in text.split('\n') {
@@ -314,7 +316,7 @@ fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// The number of help rows that fit between title and footer.
+/// Returns the number of help rows that fit between the title and the footer.
 fn help_rows((_, rows): (u16, u16)) -> usize {
     usize::from(rows).saturating_sub(3).max(1)
 }
@@ -323,7 +325,8 @@ pub(super) fn help_pages(theme: &Theme, size: (u16, u16)) -> usize {
     help(theme, list_columns(size)).len().div_ceil(help_rows(size))
 }
 
-/// The last rows: keys, below what is filtered by, or a notice, which may take several.
+/// Returns the last rows: the keys, the filter, or a notice of several rows. Also returns the column of the caret in
+/// the filter.
 fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Option<u16>) {
     const MOST_OF_A_NOTICE: usize = 3;
     if let Some(Notice { role, text }) = &list.notice {
@@ -333,7 +336,7 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
     }
     if list.mode == Mode::Filtering {
         let typed = list.filter.as_str();
-        // The text before the caret is the one being typed.
+        // The text before the caret is shown up to its end, because the person types there.
         let before = last(&typed[..list.filter.caret()], columns.saturating_sub(2));
         let caret = (1 + width(before)) as u16;
         let after = truncate(&typed[list.filter.caret()..], columns.saturating_sub(usize::from(caret)), theme);
@@ -363,13 +366,13 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
             hints.push(hint);
         }
     }
-    // If space is short, the least important hints go first.
+    // If room is short, the least important hints are dropped first.
     let essential = ["w", &digits, "h", "v", "o", "/", "esc", "?", "enter"];
     let hints = hints.into_iter().map(|(key, does)| (key.to_owned().into(), does)).collect();
     (vec![key_hints(hints, theme, columns, |(key, _)| essential.iter().position(|name| key == name))], None)
 }
 
-/// The keys of the texts that the preview does not show whole.
+/// Returns the keys of the texts that the preview does not show in full.
 fn hidden_texts(
     request: &Request,
     opened: Option<SideText>,
@@ -382,7 +385,7 @@ fn hidden_texts(
     why.into_iter().chain(has_input.then_some(("v", "input")))
 }
 
-/// The end of a text, as much as fits.
+/// Returns the end of a text that fits in this width.
 fn last(text: &str, columns: usize) -> &str {
     let start = text.char_indices().map(|(at, _)| at).find(|at| width(&text[*at..]) <= columns);
     &text[start.unwrap_or(text.len())..]

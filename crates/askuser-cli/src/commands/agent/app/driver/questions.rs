@@ -1,4 +1,4 @@
-//! Questions in the driver: announcing them, showing the prompt, and letting the person choose a session or a model.
+//! Questions in the driver: it announces them, shows the prompt, and lets the person choose a session or a model.
 
 use super::{Driver, End};
 use crate::commands::agent::app::model_choice;
@@ -26,7 +26,7 @@ impl Driver {
         }
     }
 
-    /// Asks a question and hands the answer to the agent.
+    /// Asks a question and delivers the answer to the agent. Returns the event for the state.
     pub(super) fn ask(&mut self, request: &Arc<Request>) -> Result<Event, End> {
         let Some(close) = self.questions.open(request)? else {
             self.questions.closed();
@@ -34,15 +34,15 @@ impl Driver {
         };
         let began = Instant::now();
         let queue = self.questions.queue.clone();
-        // An answer that is not waited for is refused, and the prompt says so.
+        // The queue refuses an answer without a waiting caller, and the prompt shows the refusal.
         let mut deliver = |delivery: Delivery| _ = queue.deliver(request, delivery);
-        // The line of the call says what came of it.
+        // The line of the call shows the answer to its permission.
         let usual = self.options.confirm;
         let is_permission = request.key().purpose == Purpose::Permission;
         if is_permission && usual == Confirm::Inline && self.console.presentation() == Presentation::Screen {
             self.options.confirm = Confirm::Elsewhere;
         }
-        // The words of the model are above already; those of a subagent are not.
+        // The words of the model already stand above the question, but those of a subagent do not.
         let is_above = request.key().tasks.is_empty();
         let shown = Request::clone(request);
         let shown = if is_above { shown.with_why(None) } else { shown };
@@ -50,18 +50,18 @@ impl Driver {
         self.options.confirm = usual;
         self.questions.closed();
         let end = end_of(&asked).inspect_err(|end| {
-            // The person did not decline: the question stays open and is asked again when the session is resumed.
+            // The person did not decline. The question stays open, and is asked again when the session is resumed.
             let signal = if let End::Signal(signal) = end { *signal } else { SIGHUP };
             let _ = queue.fail(request, AskError::Signal(signal));
         })?;
         if let Err(error) = asked {
-            // A question that was withdrawn waits no more.
+            // A question that was withdrawn is not affected by this.
             let _ = queue.fail(request, error);
         }
         Ok(Event::QuestionClosed(end, began.elapsed()))
     }
 
-    /// Shows the prompt until it closes. Input typed before it was visible is kept for the draft.
+    /// Shows the prompt until it closes. Input typed before the prompt was visible is kept for the draft.
     fn show_question(
         &mut self,
         request: &Request,
@@ -73,7 +73,8 @@ impl Driver {
         asked
     }
 
-    /// Lets the person choose among the last sessions of this folder that are not open elsewhere.
+    /// Lets the person choose among the latest sessions of this folder that are not open elsewhere. Returns `None` if
+    /// no session was chosen.
     pub(super) fn choose_session(&mut self) -> Result<Option<String>, End> {
         let Some(here) = self.state.session.about.clone() else { return Ok(None) };
         let sessions = session::of_folder(&here.cwd).unwrap_or_default();
@@ -98,7 +99,7 @@ impl Driver {
         Ok(name.filter(|name| *name != here.model))
     }
 
-    /// Puts a question of the app's own; the index of the option that was chosen, if one was.
+    /// Asks a question of the app itself. Returns the index of the chosen option; `None` if no option was chosen.
     fn choose(&mut self, what: &str, set: QuestionSet) -> Result<Option<usize>, End> {
         let session = self.state.session.about.as_ref().map_or("", |session| &session.id);
         let request = Request::new(RequestKey::new(session, what).for_purpose(Purpose::Choice), set);
@@ -116,7 +117,7 @@ impl Driver {
     }
 }
 
-/// The ending of a question; or the end of the conversation, after a signal or a lost terminal.
+/// Returns the ending of a question. A signal or a closed terminal is an error that ends the conversation.
 fn end_of(asked: &Result<Resolution, AskError>) -> Result<QuestionEnd, End> {
     match asked {
         Ok(resolution) => match (resolution.via(), resolution.outcome().status()) {
