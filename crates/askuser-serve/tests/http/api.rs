@@ -374,6 +374,8 @@ fn what_the_gate_refuses_does_not_reach_the_store() {
     for (what, client, status) in refused {
         assert_eq!(client.send("POST", &path, sqlite()).status, status, "{what}");
     }
+    let nowhere = client().header("X-Askuser-Via", "telepathy").send("POST", &path, sqlite());
+    assert_eq!((nowhere.status, nowhere.code()), (400, "bad_request"), "an unknown surface");
     let still = site.send(&site.answer, "GET", &format!("/questions/{id}"), Value::Null);
     assert_eq!(still.body["state"], json!("pending"));
     let own = client().header("Origin", &site.server.url()).header("Sec-Fetch-Site", "same-origin");
