@@ -9,7 +9,6 @@ use crate::question::{QuestionSet, check_typed};
 use crate::resolution::{Resolution, Via};
 use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 /// The answer to one question. Labels are verbatim. Typed text and notes have separate fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,10 +106,12 @@ impl Status {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// An outcome serialises as `{status, answers, reason?, message?}`. [`reply::outcome`](crate::reply::outcome) reads it
-/// back for the questions to which it belongs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// It serialises as `{status, answers, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// [`reply::outcome`](crate::reply::outcome).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
+    #[serde(flatten)]
     status: Status,
     answers: Vec<Answer>,
 }
@@ -207,25 +208,6 @@ impl Outcome {
     /// Returns the outcome as the resolution of this surface.
     pub fn through(self, via: Via) -> Resolution {
         Resolution::new(self, via)
-    }
-
-    /// Returns the fields of the JSON, with the surface if it is given.
-    pub(crate) fn fields(&self, via: Option<Value>) -> Map<String, Value> {
-        let mut fields = Map::new();
-        fields.insert("status".into(), self.status.name().into());
-        fields.insert("answers".into(), json!(self.answers));
-        if let Some(via) = via {
-            fields.insert("via".into(), via);
-        }
-        // The status adds its reason or message.
-        fields.extend(json!(self.status).as_object().cloned().unwrap_or_default());
-        fields
-    }
-}
-
-impl Serialize for Outcome {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.fields(None).serialize(serializer)
     }
 }
 

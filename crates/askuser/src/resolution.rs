@@ -9,7 +9,6 @@
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// The surface or other source of an outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,15 +61,26 @@ pub struct Reported {
     pub via: Option<Via>,
 }
 
-/// An [`Outcome`] with its provenance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An [`Outcome`] and where it came from. Its JSON is read with the questions that it belongs to, by
+/// [`reply::resolution`](crate::reply::resolution).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Resolution {
+    #[serde(flatten)]
     pub(crate) outcome: Outcome,
+    /// The surface. Null if no person was asked.
     pub(crate) via: Option<Via>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) device: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) at_ms: Option<u64>,
+    /// The credential of the asker that reported the outcome.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reported_by: Option<String>,
+    /// The provenance that the sender stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reported: Option<Reported>,
 }
 
@@ -143,27 +153,6 @@ impl Resolution {
     /// Whether a person decided, rather than a file, a rule or the asker itself.
     pub fn is_a_persons(&self) -> bool {
         self.reported_by.is_none() && self.via.is_some_and(Via::is_a_person)
-    }
-}
-
-/// Serialises as `{status, answers, via, by?, device?, at_ms?, reported_by?, reported?, reason?, message?}`.
-/// [`reply::resolution`](crate::reply::resolution) reads it back for the questions to which it belongs.
-impl Serialize for Resolution {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = self.outcome.fields(Some(self.via.map(Via::name).into()));
-        let stamps = [
-            ("by", self.by.clone().map(Value::from)),
-            ("device", self.device.clone().map(Value::from)),
-            ("at_ms", self.at_ms.map(Value::from)),
-            ("reported_by", self.reported_by.clone().map(Value::from)),
-            ("reported", self.reported.as_ref().map(|reported| json!(reported))),
-        ];
-        for (name, value) in stamps {
-            if let Some(value) = value {
-                fields.insert(name.into(), value);
-            }
-        }
-        fields.serialize(serializer)
     }
 }
 

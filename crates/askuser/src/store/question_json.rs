@@ -3,6 +3,8 @@
 use super::{AskerPresence, Cursor, Ending, QuestionId, State, StoredQuestion, UnsentWords};
 use crate::reply;
 use crate::request::{Context, Origin, Purpose, Request};
+#[cfg(feature = "schema")]
+use crate::resolution::Resolution;
 use crate::violation::Violations;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -62,7 +64,7 @@ pub struct QuestionJson {
     pub unsent: Vec<UnsentWords>,
     /// The outcome with its author, surface and time. Missing if the question has not been resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<schema::Resolution>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Resolution>"))]
     pub resolution: Option<Value>,
 }
 
@@ -86,8 +88,8 @@ pub struct AskerJson {
 pub struct SettledJson {
     /// The name of the asker's credential.
     pub by: String,
-    /// The reported outcome.
-    #[cfg_attr(feature = "schema", schemars(with = "schema::Resolution"))]
+    /// The outcome.
+    #[cfg_attr(feature = "schema", schemars(with = "Resolution"))]
     pub reported: Value,
 }
 
@@ -178,8 +180,6 @@ impl From<AskerJson> for AskerPresence {
 /// The schemas of fields that are untyped JSON in `QuestionJson`.
 #[cfg(feature = "schema")]
 mod schema {
-    use crate::outcome::{Answer, Status};
-    use crate::resolution::{Reported, Via};
     use schemars::JsonSchema;
 
     #[derive(JsonSchema)]
@@ -200,23 +200,5 @@ mod schema {
         label: String,
         description: String,
         preview: Option<String>,
-    }
-
-    /// An outcome with its provenance.
-    #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is used")]
-    pub(super) struct Resolution {
-        #[serde(flatten)]
-        status: Status,
-        answers: Vec<Answer>,
-        /// The surface or other source of the outcome. Null if no source answered.
-        via: Option<Via>,
-        by: Option<String>,
-        device: Option<String>,
-        at_ms: Option<u64>,
-        /// The credential of the asker that reported the outcome, if one did.
-        reported_by: Option<String>,
-        /// The provenance that the sender stated, if any.
-        reported: Option<Reported>,
     }
 }
