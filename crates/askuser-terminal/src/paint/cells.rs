@@ -2,6 +2,7 @@
 
 use super::pen::{PLAIN, Pen};
 use crate::view::{SharedLine, grapheme_columns};
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -167,7 +168,7 @@ impl Drawn {
 
 /// Returns the pen of a span in its line.
 pub(super) fn pen_of(line: &Line<'_>, span: &Span<'_>) -> Pen {
-    Pen::of(line.style.patch(span.style))
+    if line.style == Style::new() { Pen::of(span.style) } else { Pen::of(line.style.patch(span.style)) }
 }
 
 /// Returns the number of columns that a row takes. Its last glyph may take more than one.

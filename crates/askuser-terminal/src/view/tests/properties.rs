@@ -87,6 +87,11 @@ fn read_rows(rows: &[ratatui_core::text::Line<'_>], signs: &Signs) -> String {
     exact::read(&shown)
 }
 
+/// A key that moves, picks or takes a pick back.
+fn any_choice() -> impl Strategy<Value = Event> {
+    prop::sample::select(vec!["<down>", "<up>", "<space>", "4", "n", "x"]).prop_map(|key| events(key).remove(0))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -152,6 +157,21 @@ proptest! {
             prop_assert_eq!(&view.lines, &fresh.lines);
             prop_assert_eq!((view.viewport, view.caret, view.columns), (fresh.viewport, fresh.caret, fresh.columns));
         }
+    }
+
+    #[test]
+    fn a_key_draws_what_a_first_frame_would(
+        set in nasty_set(),
+        events in prop::collection::vec(prop_oneof![any_event(), any_choice()], 0..25),
+        (theme, size) in (any_theme(), (20u16..=130, 6u16..=60)),
+    ) {
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
+        let mut laid_out = LaidOut::default();
+        live(&mut prompt, events, size, |prompt, event| {
+            let fresh = View::new(prompt, None, &theme, PromptPhase::Asking, size.0, size.1);
+            let view = View::after(&mut laid_out, prompt, None, &theme, PromptPhase::Asking, size);
+            assert_eq!(view.lines, fresh.lines, "after {event:?}");
+        });
     }
 
     #[test]
