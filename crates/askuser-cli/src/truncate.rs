@@ -9,7 +9,9 @@ pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
     let ellipsis = theme.signs.ellipsis;
     let room = columns.saturating_sub(width(ellipsis));
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    // The text ends before the first character that does not fit, even if a narrower character follows.
-    let end = ends.take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
+    // Stops at the first character that does not fit, even if a narrower one follows. So many characters of one byte fit.
+    let is_ascii = text.bytes().take(room).all(|byte| matches!(byte, b' '..=b'~'));
+    let sure = if is_ascii { room } else { 0 };
+    let end = ends.skip_while(|end| *end < sure).take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
     format!("{}{ellipsis}", text[..end].trim_end())
 }

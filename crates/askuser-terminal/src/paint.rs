@@ -88,7 +88,8 @@ impl Painter {
         }
         let mut shown = std::mem::take(&mut self.shown);
         let before = shown.len();
-        shown.resize_with(lines.len(), Drawn::default);
+        shown.resize(lines.len(), Drawn::default());
+        self.out.reserve(1024);
         let mut changed: Vec<_> = (0..lines.len()).filter(|&y| !shown[y].is_of(lines[y].line(), columns)).collect();
         // A row that begins in the pen's colours is painted first. An arrow key changes two rows, and then only the
         // other row costs a colour change.

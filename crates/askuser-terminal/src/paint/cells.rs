@@ -90,8 +90,8 @@ pub(super) enum Change {
     Text,
 }
 
-/// A line that is shown on the screen.
-#[derive(Debug, Default)]
+/// A line on the screen.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Drawn {
     pub(super) line: SharedLine,
     /// The number of columns at which the line was truncated.

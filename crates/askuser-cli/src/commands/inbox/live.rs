@@ -78,7 +78,9 @@ fn browse(
         if height != list.height {
             driver.handle(list, Event::Resized(height));
         }
-        list.help_pages = view::help_pages(&options.theme, size);
+        if matches!(list.mode, list::Mode::Help { .. }) {
+            list.help_pages = view::help_pages(&options.theme, size);
+        }
         let (has_changed, new) = driver.news.look()?;
         if has_changed {
             driver.handle(list, Event::Changed(new));

@@ -63,8 +63,9 @@ pub fn key_hints<K: Ord>(
     let is_compact = theme.prompt_style == PromptStyle::Compact;
     let gap = format!(" {} ", if is_compact { theme.signs.dot } else { theme.signs.bullet });
     hints.iter_mut().for_each(|(key, _)| *key = spell(std::mem::take(key), theme));
-    let wide = |(key, word): &Hint| width(key) + 1 + width(word) + width(&gap);
-    let room = columns.saturating_add(width(&gap)).saturating_sub(MARGIN.len());
+    let gap_columns = width(&gap);
+    let wide = |(key, word): &Hint| width(key) + 1 + width(word) + gap_columns;
+    let room = columns.saturating_add(gap_columns).saturating_sub(MARGIN.len());
     let mut taken = hints.iter().map(wide).sum::<usize>();
     let mut ranks: Vec<K> = if taken > room { hints.iter().map(rank).collect() } else { Vec::new() };
     while taken > room
