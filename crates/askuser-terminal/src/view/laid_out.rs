@@ -97,7 +97,7 @@ impl PageParts {
         match block {
             Block::Question => 0,
             Block::Row { row, is_focused, is_picked, .. } => {
-                (1 + 4 * row + 2 * usize::from(is_focused) + usize::from(is_picked)) % Self::MOST
+                1 + (4 * row + 2 * usize::from(is_focused) + usize::from(is_picked)) % (Self::MOST - 1)
             }
         }
     }
