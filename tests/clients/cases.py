@@ -483,6 +483,30 @@ def background(scene):
     run.answered_once("inbox")
 
 
+def background_resumed(scene):
+    """Ended before the answer came: resumed, it is told at once, and the model fetches the answer."""
+    run = scene.run(IN_BACKGROUND, model=Working)
+    run.set_up()
+    run.stage.show(*run.agent.terminal)
+    if scene.name == "codex":
+        run.stage.sees("Hooks need review")
+        run.stage.keys("2", "Enter")
+    run.agent.ready(run.stage)
+    run.stage.sees("I work on.")
+    question = run.inbox.pending()
+    run.stage.kill()
+    run.inbox.answer(question, *SECOND)
+    run.stage.ended(run.stage.start(*RESUMES[scene.name]))
+    run.hears("SQLite", never="PostgreSQL")
+    run.answered_once("inbox")
+
+
+RESUMES = {
+    "claude": ["claude", "-p", "--continue", PROMPT],
+    "codex": ["codex", "exec", "--skip-git-repo-check", "resume", "--last", PROMPT],
+}
+
+
 def background_headless(scene):
     """Without a terminal its turn is not held up; it fetches the answer before it finishes."""
     run = scene.run(IN_BACKGROUND, model=Working)
@@ -495,8 +519,8 @@ def background_headless(scene):
 
 
 OF_ONE = {
-    "claude": [*CLAUDE, background, background_headless],
-    "codex": [several_in_the_inbox, several_declined, several_elsewhere, background, background_headless],
+    "claude": [*CLAUDE, background, background_resumed, background_headless],
+    "codex": [several_in_the_inbox, several_declined, several_elsewhere, background, background_resumed, background_headless],
 }
 
 
