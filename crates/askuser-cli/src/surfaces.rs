@@ -99,19 +99,17 @@ impl Surfaces {
             }
             None => here,
         };
-        let person = person.filter(|_| may_ask);
+        let chain = match command {
+            // Its end is of no interest here.
+            Some(command) => chain.on_ask(move |request| _ = notifier::run(&command, request, None)),
+            None => chain,
+        };
         let Policy { answers, headless } = chain.policy();
-        Ok(match (answers.is_some(), headless, person) {
-            (false, None, None) | (false, Some(Headless::Fail), _) => None,
-            (_, _, Some(person)) => {
-                let chain = chain.with_person(person);
-                Some(match command {
-                    // The result of the command is ignored here.
-                    Some(command) => chain.on_ask(move |request| _ = notifier::run(&command, request, None)),
-                    None => chain,
-                })
-            }
-            (_, _, None) => Some(Chain::alone(chain.policy().clone())),
+        let answers = answers.is_some();
+        Ok(match person.filter(|_| may_ask) {
+            _ if !answers && *headless == Some(Headless::Fail) => None,
+            Some(person) => Some(chain.with_person(person)),
+            None => (answers || headless.is_some()).then(|| Chain::alone(chain.policy().clone())),
         })
     }
 

@@ -4,6 +4,7 @@ use crate::background::Asked;
 use crate::call::{Call, Unanswered, client_name, is_stateless};
 use crate::form::has_forms;
 use crate::{results, tools};
+use askuser::policy::Policy;
 use askuser::store::{Attachment, QuestionId};
 use askuser::{AskError, Chain, Inbox, Origin, Rules, sanitize};
 use hyper::http::request::Parts;
@@ -66,7 +67,7 @@ impl Default for Options {
             deadline: None,
             state_key: None,
             dialogs: true,
-            chain: Chain::default(),
+            chain: Chain::new(Policy::default()),
             background: true,
             approve: false,
         }

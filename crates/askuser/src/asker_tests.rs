@@ -209,7 +209,7 @@ fn a_chain_asks_its_policy_once_and_its_person_after_that() {
     assert_eq!(chain.decide(&request), Decision::Ask(vec![]));
     ready(chain.ask(&request)).unwrap().stored();
     assert_eq!(*calls.lock().unwrap(), ["misfit", "ask"]);
-    let nobody = ready(Chain::default().ask(&request)).unwrap().stored();
+    let nobody = ready(Chain::new(Policy::default()).ask(&request)).unwrap().stored();
     assert_eq!(nobody, Resolution::unavailable("there is no person to ask"));
     for policy in [policy, Policy::default()] {
         let Decision::Settled(resolution) = Chain::alone(policy).decide(&request) else { panic!("a person is asked") };

@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// An asker that applies a policy and asks a person the remaining questions. [`Policy`] describes the questions that it
 /// answers.
 ///
-/// A caller applies the policy once, by [`Asker::decide`] or [`Chain::settle`]. [`Asker::ask`] only asks the person.
-#[derive(Clone, Default)]
+/// A caller asks the policy once, by [`Asker::decide`] or [`Chain::settle`]. [`Asker::ask`] asks the person.
+#[derive(Clone)]
 pub struct Chain {
     policy: Policy,
     is_alone: bool,
-    person: Option<Arc<dyn Asker>>,
+    person: Arc<dyn Asker>,
     on_misfit: Option<Arc<OnMisfit>>,
     on_ask: Option<Arc<OnAsk>>,
 }
@@ -28,18 +28,18 @@ type OnAsk = dyn Fn(&Request) + Send + Sync;
 impl Chain {
     /// Creates a chain with this policy. [`Chain::with_person`] adds the person.
     pub fn new(policy: Policy) -> Chain {
-        Chain { policy, ..Chain::default() }
+        Chain { policy, is_alone: false, person: Arc::new(Nobody), on_misfit: None, on_ask: None }
     }
 
     /// Creates a chain without a person. A request that the policy does not settle is unavailable.
     pub fn alone(policy: Policy) -> Chain {
-        Chain { policy, is_alone: true, ..Chain::default() }
+        Chain { is_alone: true, ..Chain::new(policy) }
     }
 
     /// Sets the person, who is asked the questions that the policy leaves open.
     #[must_use]
     pub fn with_person(self, person: Arc<dyn Asker>) -> Chain {
-        Chain { person: Some(person), ..self }
+        Chain { person, ..self }
     }
 
     /// Sets a callback for prepared answers that match a question but do not fit it. The person is asked in that case.
@@ -80,25 +80,27 @@ impl Asker for Chain {
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        let Some(person) = &self.person else {
-            let nobody = Resolution::unavailable("there is no person to ask");
-            return Box::pin(std::future::ready(Ok(nobody.into())));
-        };
         if let Some(notify) = &self.on_ask {
             notify(request);
         }
-        person.ask(request)
+        self.person.ask(request)
     }
 
     fn close(&self, key: &RequestKey, ending: &Ending) {
-        if let Some(person) = &self.person {
-            person.close(key, ending);
-        }
+        self.person.close(key, ending);
     }
 
     fn withdraw<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        let nobody = || Box::pin(std::future::ready(Err(crate::AskError::Withdrawn))) as Asking<'a>;
-        self.person.as_ref().map_or_else(nobody, |person| person.withdraw(request))
+        self.person.withdraw(request)
+    }
+}
+
+/// The end of a chain without a person.
+struct Nobody;
+
+impl Asker for Nobody {
+    fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+        Box::pin(std::future::ready(Ok(Resolution::unavailable("there is no person to ask").into())))
     }
 }
 

@@ -61,7 +61,7 @@ fn an_answer_to_another_question_changes_nothing() {
 }
 
 #[test]
-fn a_surface_whose_question_does_not_wait_is_told_that_its_answer_is_not_stored() {
+fn a_late_answer_is_refused_and_its_surface_is_told() {
     let (sender, told) = channel();
     let tell = move |stored| sender.send(stored).unwrap();
     let asked = Arc::new(request("1"));
