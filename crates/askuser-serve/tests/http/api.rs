@@ -309,6 +309,12 @@ fn an_answer_is_checked_against_the_stored_question() {
         let reply = site.send(&site.answer, "POST", &format!("/questions/{id}/answer"), body.clone());
         assert_eq!((reply.status, reply.code()), (422, "invalid"), "{body}");
     }
+    let unchosen = json!({"answers": [{"selectedOptions": ["SQLite"], "typed": "half a sen"}]});
+    let reply = site.send(&site.answer, "POST", &format!("/questions/{id}/answer"), unchosen);
+    assert_eq!(reply.body["error"]["violations"][0]["path"], json!("answers[0].typed"), "{reply:?}");
+    let client = site.client().token(&site.answer).header("Idempotency-Key", &"x".repeat(257));
+    let reply = client.send("POST", &format!("/questions/{id}/answer"), sqlite());
+    assert_eq!((reply.status, reply.code()), (400, "bad_request"), "a key of 257 bytes");
 }
 
 /// CVE-2026-22812 (opencode), CVE-2025-49596 (MCP Inspector), HAPI, Jupyter, opencode: no token, a token that was not
