@@ -37,9 +37,10 @@ pub(crate) fn definitions(options: &Options) -> Vec<Tool> {
     });
     let mut ask = tool::definition(Provider::Mcp, options.rules.limits(), &[]);
     // Many clients have a question tool of their own beside askuser's.
-    let which = match options.background {
-        true => include_str!("../prompts/tools/ask-and-keep-working.txt"),
-        false => include_str!("../prompts/tools/which-question-tool.txt"),
+    let which = if options.background {
+        include_str!("../prompts/tools/ask-and-keep-working.txt")
+    } else {
+        include_str!("../prompts/tools/which-question-tool.txt")
     };
     let which = which.trim_end();
     if options.background {
@@ -82,7 +83,8 @@ mod tests {
                 assert_eq!(tool["_meta"], json!({"anthropic/alwaysLoad": true}));
             }
             // The SDK loses no field of the definition.
-            let (mut ask, definition) = (listed[0].clone(), tool::definition(Provider::Mcp, &Limits::DEFAULT, &[]));
+            let mut ask = listed[0].clone();
+            let definition = tool::definition(Provider::Mcp, &Limits::DEFAULT, &[]);
             let description = ask["description"].take();
             ask["description"] = definition["description"].clone();
             let field = ask["inputSchema"]["properties"].as_object_mut().unwrap().remove("background");
