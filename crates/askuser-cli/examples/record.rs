@@ -279,7 +279,8 @@ const MARGIN: f32 = 16.0;
 
 /// Returns the SVG of the last keys, below the screen.
 fn keys(pressed: &[&str], size: Size) -> String {
-    let (mut out, mut x) = (String::new(), MARGIN);
+    let mut out = String::new();
+    let mut x = MARGIN;
     let y = MARGIN + f32::from(size.rows) * CELL.1 + 6.0;
     let mut last: Vec<&str> = pressed.to_vec();
     last.dedup_by(|a, b| *a == "a letter" && a == b);
@@ -320,7 +321,8 @@ fn draw(screen: &vt100::Screen, size: Size) -> String {
 }
 
 fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt100::Color, vt100::Color, bool)) {
-    let (x, y) = (MARGIN + f32::from(column) * CELL.0, MARGIN + f32::from(row) * CELL.1);
+    let x = MARGIN + f32::from(column) * CELL.0;
+    let y = MARGIN + f32::from(row) * CELL.1;
     let width = text.chars().count() as f32 * CELL.0;
     // Some renderers drop blanks at the start of a text.
     if let vt100::Color::Rgb(r, g, b) = bg {
@@ -349,7 +351,8 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
     }
     // The weight is set by a class, because the font of the style sheet would override an attribute.
     let weight = if bold { " class='b'" } else { "" };
-    let (x, text) = (x + blanks as f32 * CELL.0, text.trim());
+    let x = x + blanks as f32 * CELL.0;
+    let text = text.trim();
     let text = escaped(text).replace(' ', "\u{a0}");
     let _ = write!(out, "<text x='{x:.1}' y='{:.1}' fill='{fill}'{weight}>{text}</text>", y + CELL.1 * 0.75);
 }
@@ -363,7 +366,10 @@ const LINES: &str = "│┃─╭╮╰╯┌┐└┘";
 /// Draws a box drawing character as a line through its cell.
 fn line(out: &mut String, x: f32, y: f32, c: char, stroke: &str) {
     let (w, h) = CELL;
-    let (middle, centre, right, bottom) = (x + w / 2.0, y + h / 2.0, x + w, y + h);
+    let middle = x + w / 2.0;
+    let centre = y + h / 2.0;
+    let right = x + w;
+    let bottom = y + h;
     let r = w / 2.0;
     let path = match c {
         '│' | '┃' => format!("M{middle:.1} {y:.1}V{bottom:.1}"),
@@ -396,7 +402,8 @@ fn animate(frames: &[Frame], size: Size) -> String {
     );
     let mut at = 0.0;
     for (i, Frame { picture, text, keys, seconds, .. }) in frames.iter().enumerate() {
-        let (from, to) = (at / total, (at + seconds) / total);
+        let from = at / total;
+        let to = (at + seconds) / total;
         let keys: String = keys.bytes().map(|byte| format!("{byte:02x}")).collect();
         at += seconds;
         let first = if i == 0 { "visible" } else { "hidden" };

@@ -28,7 +28,8 @@ fn an_address_is_for_another_model_only_if_nothing_else_was_said_of_it() {
         assert_eq!(settings.model.as_deref(), Some(model));
         settings.base_url.map(|base_url| base_url.url)
     };
-    let (given, file) = ([("base_url", "http://h/")], "model = \"ollama/x\"\nbase_url = \"http://f/\"");
+    let given = [("base_url", "http://h/")];
+    let file = "model = \"ollama/x\"\nbase_url = \"http://f/\"";
     assert_eq!(address("", &given, "anthropic/y").as_deref(), Some("http://h/"));
     assert_eq!(address(file, &given, "anthropic/y").as_deref(), Some("http://h/"));
     assert_eq!(address(file, &[], "ollama/z").as_deref(), Some("http://f/"));
@@ -54,7 +55,8 @@ fn an_address_goes_by_the_layer_it_and_the_model_were_set_in() {
         let base_url = lay(Some(user), None, environment, flags).unwrap().settings().unwrap().base_url;
         base_url.map(|base_url| (base_url.url, base_url.origin.to_string(), base_url.is_for_any_model))
     };
-    let (file, variable) = ("base_url = \"http://f/\"", ("ASKUSER_BASE_URL", "http://e/"));
+    let file = "base_url = \"http://f/\"";
+    let variable = ("ASKUSER_BASE_URL", "http://e/");
     let of_variable = |any| Some(("http://e/".to_owned(), "environment, ASKUSER_BASE_URL".to_owned(), any));
     // A model from a higher layer does not use that address.
     assert_eq!(address(file, &[("ASKUSER_MODEL", "anthropic/y")], &[]), None);
@@ -176,7 +178,9 @@ fn settings_mean_what_they_say() {
     let read_formats = ["text", "json", "record", "value", "claude"].map(|v| read("format", v, |s| s.format));
     assert_eq!(read_formats, formats.map(|format| Some(Some(format))));
     assert_eq!(read("format", "auto", |s| s.format), Some(None));
-    let (policy, terminal, inbox) = (Surface::Policy, Surface::Terminal, Surface::Inbox);
+    let policy = Surface::Policy;
+    let terminal = Surface::Terminal;
+    let inbox = Surface::Inbox;
     assert_eq!(read("via", "terminal,inbox", |s| s.via), Some(vec![terminal, inbox]));
     assert_eq!(read("via", "policy", |s| s.via), Some(vec![policy]));
     assert_eq!(read("via", "letter", |s| s.via), None);

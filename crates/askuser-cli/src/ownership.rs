@@ -58,7 +58,8 @@ pub(crate) fn open_found(path: &Path) -> io::Result<File> {
 #[cfg(unix)]
 pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    let owner = metadata.uid();
+    let us = rustix::process::geteuid().as_raw();
     let before_sudo = || std::env::var("SUDO_UID").is_ok_and(|user| user.parse() == Ok(owner));
     if owner == us || owner == 0 || us == 0 && before_sudo() {
         return Ok(());
@@ -72,7 +73,8 @@ pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
 pub(crate) fn check_writers(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     check_owner(metadata)?;
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let user = rustix::process::geteuid().as_raw();
+    let group = rustix::process::getegid().as_raw();
     let others = if user == group && metadata.gid() == group { 0o002 } else { 0o022 };
     let is_sticky = metadata.is_dir() && metadata.mode() & 0o1000 != 0;
     if metadata.mode() & others == 0 || is_sticky {

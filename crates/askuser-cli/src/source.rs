@@ -99,9 +99,10 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
             (path, read_text(path, MAX_BYTES, file)?)
         }
     };
-    match text.trim().is_empty() {
-        true => Err(Rejected::unfit(name, "empty", "must be a JSON object").hint(how)),
-        false => Ok(text),
+    if text.trim().is_empty() {
+        Err(Rejected::unfit(name, "empty", "must be a JSON object").hint(how))
+    } else {
+        Ok(text)
     }
 }
 

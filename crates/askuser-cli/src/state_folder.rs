@@ -69,7 +69,8 @@ pub(crate) fn read_secret(path: &Path, links: Links, max_bytes: u64) -> io::Resu
 #[cfg(unix)]
 fn check_access(metadata: &Metadata, refused: u32, what: &str) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    let owner = metadata.uid();
+    let us = rustix::process::geteuid().as_raw();
     if owner != us {
         return Err(io::Error::other(format!("is owned by user {owner}, must be owned by you (user {us})")));
     }
@@ -96,7 +97,8 @@ mod tests {
     #[test]
     fn a_state_folder_whose_place_or_inbox_is_open_to_others_is_not_trusted() {
         let home = tempfile::tempdir().unwrap();
-        let (place, state) = (home.path().join("state"), home.path().join("state/askuser"));
+        let place = home.path().join("state");
+        let state = home.path().join("state/askuser");
         assert!(check_state_folder(&state).is_ok(), "what is not there yet will be ours");
         std::fs::create_dir_all(state.join("inbox")).unwrap();
         let set_mode = |path: &Path, mode| {

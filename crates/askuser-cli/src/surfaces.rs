@@ -30,12 +30,13 @@ pub(crate) struct Surfaces {
 impl Surfaces {
     pub(crate) fn of(settings: &Settings) -> Result<Surfaces, Failure> {
         let names = |surface| settings.via.contains(&surface);
-        let policy = match names(Surface::Policy) {
-            true => Policy {
+        let policy = if names(Surface::Policy) {
+            Policy {
                 answers: settings.answers.as_ref().map(AnswersFile::read).transpose()?,
                 headless: settings.headless,
-            },
-            false => Policy::default(),
+            }
+        } else {
+            Policy::default()
         };
         let path = settings.answers.as_ref().map_or(Path::new("answers"), |file| &file.path);
         let answers_file = path.display().to_string();
@@ -143,9 +144,12 @@ pub(crate) fn answers_file(path: &Path) -> Result<Answers, Failure> {
         source::from_toml(&text)
             .map_err(|error| Failure::new(format!("answers: {shown}: {}", error.to_string().trim_end())))?
     } else {
-        json::without_repeats(&text).map_err(|error| match error.is_data() {
-            true => Failure::new(format!("answers: {shown}: {error}, must be there once")),
-            false => Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")),
+        json::without_repeats(&text).map_err(|error| {
+            Failure::new(if error.is_data() {
+                format!("answers: {shown}: {error}, must be there once")
+            } else {
+                format!("answers: {shown} is not JSON ({error}), must be a JSON object")
+            })
         })?
     };
     Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))

@@ -8,7 +8,8 @@ use std::error::Error;
 /// Converts a parser's error about the arguments of `program`. Help and version are printed here and end the process.
 pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
     let find = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let (shown, value) = (find(ContextKind::InvalidArg), find(ContextKind::InvalidValue));
+    let shown = find(ContextKind::InvalidArg);
+    let value = find(ContextKind::InvalidValue);
     let argument = name(&shown);
     let help = format!("`{program} --help` lists what it takes");
     match error.kind() {

@@ -72,7 +72,8 @@ fn a_question_is_answered_in_a_browser_that_a_link_let_in() {
     if !browser_is_here() {
         return;
     }
-    let (home, profile) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let home = TempDir::new().unwrap();
+    let profile = TempDir::new().unwrap();
     let home = home.path();
     let input = json!({"questions": [{"question": "Which <b>database</b>?", "header": "Database", "multiSelect": false,
         "options": [{"label": "PostgreSQL", "description": "A server"}, {"label": "SQLite", "description": "A file"}]}]});

@@ -65,7 +65,8 @@ impl Call<'_> {
 /// Returns the rules for the client's own questions. They are wider than those of askuser's tool, because they must
 /// admit all questions that the client's model may ask.
 fn their_rules() -> Rules {
-    let (label_chars, description_chars) = (Span { min: 1, max: 200 }, Span { min: 0, max: 2_000 });
+    let label_chars = Span { min: 1, max: 200 };
+    let description_chars = Span { min: 0, max: 2_000 };
     let limits = Limits { label_chars, description_chars, ..Limits::DEFAULT };
     Rules::repair().with_limits(limits).unwrap_or(Rules::repair())
 }

@@ -198,7 +198,8 @@ impl Call<'_> {
     /// Waits for the answer for as long as the client does.
     pub(crate) async fn wait(&self, put: Put, dialog: Option<&Dialog>) -> Result<Delivery, Unanswered> {
         let context = self.context;
-        let (id, request) = (put.question.id.clone(), put.question.request.clone());
+        let id = put.question.id.clone();
+        let request = put.question.request.clone();
         let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
         let timeout = self.client().timeout(self.server.options.limit, &version);
         let token = context.meta.get_progress_token();
@@ -216,7 +217,8 @@ impl Call<'_> {
                 // A finished call needs no progress message.
                 biased;
                 answered = &mut asking => {
-                    let (request, seconds) = (&context.id, started.elapsed().as_secs());
+                    let request = &context.id;
+                    let seconds = started.elapsed().as_secs();
                     let is_read = exchange.is_read().await;
                     return match answered {
                         Ok(delivery) if !is_read => {
@@ -227,7 +229,8 @@ impl Call<'_> {
                         Ok(delivery) => {
                             // The log contains no answers.
                             let resolution = delivery.resolution();
-                            let (status, via) = (resolution.outcome().status().name(), resolution.via().map(Via::name));
+                            let status = resolution.outcome().status().name();
+                            let via = resolution.via().map(Via::name);
                             tracing::info!(%request, seconds, status, via, "has an end");
                             Ok(delivery)
                         }
@@ -285,7 +288,8 @@ impl Call<'_> {
 
     /// Returns the client's way to show a question itself; `None` if the client has none.
     fn choices(&self, request: &Request) -> Option<Choices> {
-        let (capabilities, version) = (self.context.client_capabilities(), self.context.protocol_version());
+        let capabilities = self.context.client_capabilities();
+        let version = self.context.protocol_version();
         let dialogs = self.client().dialogs;
         let choices = Choices::of(dialogs, capabilities.as_ref(), version.as_ref(), request.set());
         choices.filter(|_| self.server.options.dialogs && is_short(request))

@@ -41,7 +41,8 @@ pub(crate) struct Dialog {
 
 impl Dialog {
     pub(crate) fn new(call: &Call<'_>, choices: Choices, id: QuestionId) -> Dialog {
-        let (peer, conversation) = (call.context.peer.clone(), call.server.conversation.clone());
+        let peer = call.context.peer.clone();
+        let conversation = call.server.conversation.clone();
         let person = call.person();
         Dialog { peer, choices, open: Mutex::default(), closed: Notify::new(), person, id, conversation, given: None }
     }
@@ -138,7 +139,8 @@ impl Dialog {
         self.open().1 = Some(opened);
         let mut shown_at = opened;
         let mut is_awake = false;
-        let (mut awaking, mut asking) = (pin!(ping.await_response()), pin!(asked.await_response()));
+        let mut awaking = pin!(ping.await_response());
+        let mut asking = pin!(asked.await_response());
         let result = loop {
             tokio::select! {
                 biased;
@@ -217,7 +219,8 @@ fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId) -> Deliver
     if matches!(resolution.outcome().status(), Status::Unavailable { .. }) {
         return resolution.into();
     }
-    let (person, id) = (person.clone(), id.clone());
+    let person = person.clone();
+    let id = id.clone();
     Delivery::new(resolution, move |stored| {
         if stored.is_ok() {
             drop(person.save_draft(&id, &of_dialog(Draft::default())));

@@ -14,7 +14,8 @@ pub(crate) fn resolved(
     resolution: &Resolution,
     age: Option<(Duration, &'static str)>,
 ) -> CallToolResult {
-    let (mut words, mut structured) = (report::prose(set, resolution), report::json(set, resolution));
+    let mut words = report::prose(set, resolution);
+    let mut structured = report::json(set, resolution);
     if let Some((age, what)) = age {
         let minutes = age.as_secs() / 60;
         let ago = match minutes {

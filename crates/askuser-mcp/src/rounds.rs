@@ -78,7 +78,8 @@ impl Call<'_> {
         let shown_for = Duration::from_millis(now_ms().saturating_sub(state.shown_ms));
         let is_instant = self.server.conversation.is_refused_by_itself(shown_for);
         let mut answers: Vec<Answer> = request.known().iter().cloned().chain(state.answers).collect();
-        let (mut last, mut again) = (FormResult::Complete, Vec::new());
+        let mut last = FormResult::Complete;
+        let mut again = Vec::new();
         for (i, question) in request.set().questions().iter().enumerate() {
             if answers.iter().any(|known| known.question == question.text_verbatim()) {
                 continue;

@@ -106,7 +106,8 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     fn new() -> Arc<Conversation> {
-        let (id, began) = (random_id(), Instant::now());
+        let id = random_id();
+        let began = Instant::now();
         Arc::new(Conversation {
             id,
             began,
@@ -150,7 +151,9 @@ impl Server {
     /// Creates a server that asks through this inbox.
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
-        let (shown, conversation, closed) = (Arc::default(), Conversation::new(), CancellationToken::new());
+        let shown = Arc::default();
+        let conversation = Conversation::new();
+        let closed = CancellationToken::new();
         Server { inbox, options: Arc::new(options), codec, shown, conversation, is_started_by_client: true, closed }
     }
 

@@ -125,7 +125,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let (session, exchange) = (self.session(id)?, Exchange::new());
+        let session = self.session(id)?;
+        let exchange = Exchange::new();
         if let JsonRpcMessage::Request(request) = &mut message {
             request.request.extensions_mut().insert(exchange.clone());
         }

@@ -50,7 +50,8 @@ pub async fn serve(
     let (telling, unread) = mpsc::unbounded_channel();
     let streams = AsyncRwTransport::new_server(Watched::new(read, telling), NullIds::new(write));
     let streams = streams.with_max_line_length(MAX_LINE);
-    let (refusals, exchanges) = (JoinSet::new(), Exchanges::default());
+    let refusals = JoinSet::new();
+    let exchanges = Exchanges::default();
     let connection = Connection { streams, unread, refusals, exchanges, closed, is_open: false };
     match serve_server_with_ct(server, IdsFromOne(connection), end).await {
         Ok(running) => {
@@ -125,7 +126,8 @@ where
             JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
-        let (exchanges, sending) = (self.exchanges.clone(), self.streams.send(message));
+        let exchanges = self.exchanges.clone();
+        let sending = self.streams.send(message);
         async move {
             let sent = sending.await;
             if let Some(request) = request {

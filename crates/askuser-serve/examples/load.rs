@@ -138,7 +138,8 @@ async fn reply(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<u16, Fail
 }
 
 async fn answer(address: SocketAddr, token: &str, ids: &[String]) -> Result<(), Failure> {
-    let (mut stream, mut buffer) = (TcpStream::connect(address).await?, Vec::new());
+    let mut stream = TcpStream::connect(address).await?;
+    let mut buffer = Vec::new();
     for id in ids {
         let request = http(address, token, "POST", &format!("/questions/{id}/answer"), ANSWER);
         stream.write_all(request.as_bytes()).await?;
@@ -163,7 +164,8 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
 
     let (server, _) = Server::start(&path)?;
     let address = server.address;
-    let (mut stream, mut buffer) = (TcpStream::connect(address).await?, Vec::new());
+    let mut stream = TcpStream::connect(address).await?;
+    let mut buffer = Vec::new();
     let list = http(address, &person, "GET", "/questions?limit=50", "");
     let mut times = Vec::new();
     for _ in 0..100 {
@@ -187,7 +189,8 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
     // The store has cached the requests that were read before, so they do not count as memory of streams.
     let before = server.resident_kib();
     // The streams belong to agents that wait for other questions, and to one person who follows all events.
-    let (others, heard) = (open(address, &other, streams).await?, Arc::new(AtomicUsize::new(0)));
+    let others = open(address, &other, streams).await?;
+    let heard = Arc::new(AtomicUsize::new(0));
     let each = server.resident_kib().saturating_sub(before) as f64 / streams.max(1) as f64;
     println!("{streams} streams: {each:.1} KiB each in the server");
     listen(open(address, &person, 1).await?, &heard);
@@ -210,7 +213,8 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
 async fn answer_all(address: SocketAddr, person: &str, ids: &[String]) -> Result<f64, Failure> {
     let began = Instant::now();
     let lanes = ids.chunks(ids.len().div_ceil(LANES)).map(|ids| {
-        let (ids, person) = (ids.to_vec(), person.to_owned());
+        let ids = ids.to_vec();
+        let person = person.to_owned();
         tokio::spawn(async move { answer(address, &person, &ids).await })
     });
     for lane in lanes.collect::<Vec<_>>() {
@@ -223,7 +227,8 @@ async fn answer_all(address: SocketAddr, person: &str, ids: &[String]) -> Result
 async fn open(address: SocketAddr, token: &str, streams: usize) -> Result<Vec<TcpStream>, Failure> {
     let mut opened = Vec::new();
     for _ in 0..streams {
-        let (mut stream, mut first) = (TcpStream::connect(address).await?, Vec::new());
+        let mut stream = TcpStream::connect(address).await?;
+        let mut first = Vec::new();
         stream.write_all(http(address, token, "GET", "/events", "").as_bytes()).await?;
         while !String::from_utf8_lossy(&first).contains("resumed") {
             if stream.read_buf(&mut first).await? == 0 {

@@ -26,9 +26,10 @@ pub fn name(path: &str, given: &str) -> Result<String, Violation> {
 /// If the name is invalid.
 pub fn persons_name(given: &str) -> Result<String, Violation> {
     let name = name("name", given)?;
-    match name.contains(',') {
-        false => Ok(name),
-        true => Err(Violation { path: "name".into(), fact: format!("{name:?}"), limit: "must have no comma".into() }),
+    if name.contains(',') {
+        Err(Violation { path: "name".into(), fact: format!("{name:?}"), limit: "must have no comma".into() })
+    } else {
+        Ok(name)
     }
 }
 
@@ -46,7 +47,8 @@ pub async fn unknown(
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let (people, credentials) = (store.people().await?, store.credentials().await?);
+    let people = store.people().await?;
+    let credentials = store.credentials().await?;
     let answers = |name: &str| {
         let acts = |known: &askuser::store::Credential| {
             known.made.scope == CredentialScope::Answer && known.made.acts_as() == name

@@ -16,7 +16,9 @@ const PREFIX: &str = "au_";
 pub fn make(name: &str, scope: CredentialScope, person: Option<&str>) -> io::Result<(String, NewCredential)> {
     let (id, secret) = (random::<6>()?, random::<32>()?);
     let token = format!("{PREFIX}{id}_{secret}");
-    let (name, person, digest) = (name.to_owned(), person.map(str::to_owned), digest(&secret));
+    let name = name.to_owned();
+    let person = person.map(str::to_owned);
+    let digest = digest(&secret);
     Ok((token, NewCredential { id, name, scope, is_device: false, person, digest, address: None }))
 }
 

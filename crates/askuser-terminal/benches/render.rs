@@ -40,7 +40,8 @@ fn frames(criterion: &mut Criterion) {
         });
     }
     let shown = || {
-        let (prompt, mut frames) = (prompt(DATABASE), Frames::default());
+        let prompt = prompt(DATABASE);
+        let mut frames = Frames::default();
         frames.paint(&prompt);
         (prompt, frames)
     };

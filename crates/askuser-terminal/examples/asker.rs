@@ -21,8 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let origin = Origin::default().with_task("set up the front end");
     let features = Request::new(RequestKey::new("session", "call-2"), features).with_origin(origin);
     // Both questions are pending from here. The loop awaits them in the same way for every asker.
-    let (first, second) = (asker.ask(&database), asker.ask(&features));
-    let (first, second) = (block_on(first)?.stored(), block_on(second)?.stored());
+    let first = asker.ask(&database);
+    let second = asker.ask(&features);
+    let first = block_on(first)?.stored();
+    let second = block_on(second)?.stored();
     // Dropping the asker waits until the terminal is restored. Before that, a printed line would stand in the middle of
     // a prompt.
     drop(asker);

@@ -106,7 +106,8 @@ impl Prompts {
         if std::mem::replace(&mut self.state().running, true) {
             return;
         }
-        let (prompts, questions) = (self.clone(), queue.clone());
+        let prompts = self.clone();
+        let questions = queue.clone();
         let thread = thread::Builder::new().name("askuser".into());
         if let Err(error) = thread.spawn(move || prompts.run(&questions)) {
             self.state().running = false;

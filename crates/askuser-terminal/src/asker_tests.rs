@@ -81,7 +81,8 @@ fn when_the_time_is_up_all_that_was_to_be_decided_stays() {
 fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
     if is_inside() {
         let asker = TerminalAsker::new(options());
-        let (detached, kept) = (request("1", database()), request("2", features()));
+        let detached = request("1", database());
+        let kept = request("2", features());
         let kept = kept.with_origin(Origin::default().with_task("x"));
         let mut first = asker.ask(&detached);
         assert!(poll(&mut first).is_pending());
@@ -188,7 +189,8 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
     let name = "asker::tests::success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not";
     let output = run(name, &[("keys", "1"), ("Tailwind", "1\r")]);
     assert_eq!(output.matches("Database: ").count(), 1, "{output}");
-    let (stored, shown) = (output.find("SAID stored"), output.find("Database: "));
+    let stored = output.find("SAID stored");
+    let shown = output.find("Database: ");
     assert!(stored.is_some() && stored < shown, "{output}");
     assert!(output.contains("Your answer was not stored: disk full") && !output.contains("✔ Features"), "{output}");
     assert!(output.contains("Not sent: Features: TypeScript"), "it can be copied: {output}");

@@ -119,7 +119,8 @@ fn focus_is_told_where_there_is_a_window() {
     }
     let output = run(&format!("{NAME}focus_is_told_where_there_is_a_window"), &[("READY", "\x1b[O")]);
     assert!(output.contains("[Focus(Lost)]"), "{output}");
-    let (on, off) = (output.rfind("\x1b[?1004h").unwrap(), output.rfind("\x1b[?1004l").unwrap());
+    let on = output.rfind("\x1b[?1004h").unwrap();
+    let off = output.rfind("\x1b[?1004l").unwrap();
     assert!(on < off, "{output}");
 }
 

@@ -3,14 +3,16 @@ use crate::view::Background;
 use proptest::prelude::*;
 
 fn all_at_once(bytes: &[u8]) -> Vec<TerminalInput> {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
     decoder.feed(bytes, &mut out);
     decoder.flush(&mut out);
     out
 }
 
 fn byte_by_byte(bytes: &[u8]) -> Vec<TerminalInput> {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
     for byte in bytes {
         decoder.feed(std::slice::from_ref(byte), &mut out);
     }
@@ -43,7 +45,8 @@ const CTRL_ALT: Mods = Mods { ctrl: true, shift: false, alt: true };
 
 #[test]
 fn ctrl_c_ends_a_paste_whose_end_never_comes() {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
     decoder.feed(b"\x1b[200~abc", &mut out);
     assert!(!decoder.is_waiting());
     decoder.feed(b"\x1b[B\x03", &mut out);
@@ -56,7 +59,8 @@ fn ctrl_c_ends_a_paste_whose_end_never_comes() {
 
 #[test]
 fn a_pasted_control_c_is_text_like_any_other() {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
     decoder.feed(b"\x1b[200~a\x03b\x1b[201~", &mut out);
     assert_eq!(out, [TerminalInput::Paste("a\u{3}b".into())]);
 }
@@ -186,7 +190,8 @@ fn esc_survives_a_report_right_behind_it() {
 #[test]
 fn focus_is_told_and_types_nothing() {
     let bytes = b"\x1b[Ib\x1b\x1b[O";
-    let (b, esc) = (TerminalInput::Key(key(KeyCode::Char('b'))), TerminalInput::Key(key(KeyCode::Esc)));
+    let b = TerminalInput::Key(key(KeyCode::Char('b')));
+    let esc = TerminalInput::Key(key(KeyCode::Esc));
     let expected = [TerminalInput::Focus(Focus::Gained), b, esc, TerminalInput::Focus(Focus::Lost)];
     assert_eq!(all_at_once(bytes), expected);
     assert_eq!(byte_by_byte(bytes), expected);
@@ -242,7 +247,8 @@ fn a_sequence_broken_off_does_not_take_the_next_key_along() {
 #[test]
 fn flushing_drops_what_is_unfinished() {
     for unfinished in ["\x1b[", "\x1b[1;5", "\x1bO", "\x1b]0;t", "\x1b]0;t\x1b", "\x1bP", "\x1b[M!", "\x1b[["] {
-        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        let mut decoder = Decoder::default();
+        let mut out = Vec::new();
         decoder.feed(unfinished.as_bytes(), &mut out);
         assert!(decoder.is_waiting(), "{unfinished:?}");
         decoder.flush(&mut out);
@@ -255,7 +261,8 @@ fn flushing_drops_what_is_unfinished() {
 #[test]
 fn an_endless_sequence_takes_no_memory() {
     for head in ["\x1b[", "\x1b]", "\x1bO"] {
-        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        let mut decoder = Decoder::default();
+        let mut out = Vec::new();
         decoder.feed(head.as_bytes(), &mut out);
         for _ in 0..1000 {
             decoder.feed(&[b'1'; 1000], &mut out);
@@ -278,7 +285,8 @@ fn a_paste_is_one_input() {
 
 #[test]
 fn a_paste_waits_for_its_end() {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
     decoder.feed(b"\x1b[200~one\x1b[20", &mut out);
     assert!(!decoder.is_waiting());
     decoder.flush(&mut out);
@@ -288,7 +296,8 @@ fn a_paste_waits_for_its_end() {
 
 #[test]
 fn a_huge_paste_is_cut_at_a_character() {
-    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut out = Vec::new();
     decoder.feed(b"\x1b[200~", &mut out);
     for _ in 0..300 {
         decoder.feed("漢".repeat(2000).as_bytes(), &mut out);
@@ -318,7 +327,9 @@ proptest! {
     ) {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
         cuts.sort_unstable();
-        let (mut decoder, mut out, mut from) = (Decoder::default(), Vec::new(), 0);
+        let mut decoder = Decoder::default();
+        let mut out = Vec::new();
+        let mut from = 0;
         for to in cuts {
             decoder.feed(&bytes[from..to], &mut out);
             from = to;
@@ -340,7 +351,8 @@ proptest! {
 
     #[test]
     fn flushing_leaves_nothing_to_wait_for(bytes in stream()) {
-        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        let mut decoder = Decoder::default();
+        let mut out = Vec::new();
         decoder.feed(&bytes, &mut out);
         decoder.flush(&mut out);
         prop_assert!(!decoder.is_waiting());
@@ -367,7 +379,8 @@ fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed
         ("\x1b]11;\u{e9}:0/0\x07", None),
     ] {
         for split in 1..reply.len() {
-            let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+            let mut decoder = Decoder::default();
+            let mut inputs = Vec::new();
             decoder.replies.expect_background();
             decoder.feed(&reply.as_bytes()[..split], &mut inputs);
             // The device flushes only a decoder that is waiting.
@@ -382,14 +395,16 @@ fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed
 
 #[test]
 fn a_reply_that_nobody_asked_for_is_dropped() {
-    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut inputs = Vec::new();
     decoder.feed(b"\x1b]11;rgb:ffff/ffff/ffff\x07", &mut inputs);
     assert_eq!((decoder.replies.take_background(), inputs), (None, vec![]));
 }
 
 #[test]
 fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
-    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut inputs = Vec::new();
     decoder.replies.expect_background();
     decoder.feed(b"x", &mut inputs);
     assert!(decoder.replies.are_due());
@@ -403,7 +418,8 @@ fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
 
 #[test]
 fn the_cursors_rows_are_those_of_the_last_replies_and_are_never_typed() {
-    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut inputs = Vec::new();
     decoder.feed(b"\x1b[7;1R", &mut inputs);
     assert_eq!(decoder.replies.take_cursor_rows(1), None);
     // One query had a late reply, and two more queries follow.
@@ -426,7 +442,8 @@ fn a_sequence_split_behind_an_escape_that_was_taken_at_once_types_nothing() {
         ("b", Some(KeyCode::Char('b').into())),
         ("\x1b[A", Some(KeyCode::Up.into())),
     ] {
-        let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+        let mut decoder = Decoder::default();
+        let mut inputs = Vec::new();
         decoder.feed(b"\x1b", &mut inputs);
         decoder.take_escape(&mut inputs);
         assert_eq!(inputs, [TerminalInput::Key(KeyCode::Esc.into())]);
@@ -438,7 +455,8 @@ fn a_sequence_split_behind_an_escape_that_was_taken_at_once_types_nothing() {
 
 #[test]
 fn an_escape_that_was_taken_at_once_is_one_key() {
-    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut inputs = Vec::new();
     decoder.feed(b"\x1b", &mut inputs);
     decoder.take_escape(&mut inputs);
     decoder.take_escape(&mut inputs);
@@ -449,7 +467,8 @@ fn an_escape_that_was_taken_at_once_is_one_key() {
 
 #[test]
 fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
-    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    let mut decoder = Decoder::default();
+    let mut inputs = Vec::new();
     decoder.replies.expect_background();
     decoder.feed(b"\x1b]11;rgb:ffff/", &mut inputs);
     decoder.restart();
@@ -463,7 +482,8 @@ fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
 #[test]
 fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_behind_it() {
     let heard = |typed: &[u8]| {
-        let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+        let mut decoder = Decoder::default();
+        let mut inputs = Vec::new();
         decoder.replies.expect_background();
         decoder.feed(b"\x1b]11;rgb:ffff/ff", &mut inputs);
         assert!(decoder.is_in_reply() && !decoder.is_waiting());
@@ -501,7 +521,8 @@ fn a_reply_with_line_ends_or_in_eight_bits_is_neither_keys_nor_answers() {
     for reply in TALKATIVE {
         for is_expected in [false, true] {
             for split in 0..=reply.len() {
-                let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+                let mut decoder = Decoder::default();
+                let mut inputs = Vec::new();
                 if is_expected {
                     decoder.replies.expect_background();
                 }
@@ -522,7 +543,8 @@ fn a_reply_in_eight_bits_is_read_as_the_one_in_seven() {
         b"\x9d11;rgb:f/f/f\x9c\x9b?62c",
         b"\xc2\x9d11;rgb:f/f/f\xc2\x9c\xc2\x9b?62c",
     ] {
-        let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+        let mut decoder = Decoder::default();
+        let mut inputs = Vec::new();
         decoder.replies.expect_background();
         decoder.feed(reply, &mut inputs);
         assert_eq!((decoder.replies.take_background(), inputs), (Some(Background::Told([255; 3])), vec![]));

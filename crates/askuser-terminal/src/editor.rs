@@ -40,9 +40,10 @@ pub fn open_editor(text: &str) -> io::Result<EditedText> {
         Ok(saved) => saved != text.as_bytes() && !saved.trim_ascii().is_empty(),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     };
-    Err(io::Error::other(match is_new {
-        true => format!("what it saved is in {} ({failure})", file.keep().display()),
-        false => failure,
+    Err(io::Error::other(if is_new {
+        format!("what it saved is in {} ({failure})", file.keep().display())
+    } else {
+        failure
     }))
 }
 

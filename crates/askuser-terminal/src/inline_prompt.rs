@@ -252,7 +252,8 @@ impl InlinePrompt<'_> {
     // ---- ending ----
 
     fn close(mut self, ended: io::Result<End>, deliver: Deliver<'_>) -> Result<Resolution, AskError> {
-        let (theme, columns) = (&self.session.theme, self.room().0);
+        let theme = &self.session.theme;
+        let columns = self.room().0;
         let finish = Finish { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
         let (output, result) = finish.settle(ended, self.session.prompt(), &mut self.kept, deliver);
         // The outcome stands, even if the terminal disappears before it is shown.

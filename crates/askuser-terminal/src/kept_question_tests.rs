@@ -65,7 +65,8 @@ fn a_change_is_saved_within_a_second_also_while_typing_goes_on_and_else_nothing_
 fn a_save_that_takes_long_is_looked_at_again_and_none_is_repeated() {
     let store = MemoryStore::late();
     put(&store);
-    let (request, handle) = (request(), handle(&store));
+    let request = request();
+    let handle = handle(&store);
     let (mut kept, mut prompt) = KeptQuestion::open(&request, Some(&handle), prompt());
     type_into(&mut prompt, "4own");
     let mut now = Instant::now();

@@ -278,7 +278,8 @@ impl LinePrompt {
     /// Moves to a row without choosing it.
     fn focus(&mut self, row: usize) {
         let here = || self.prompt.current().map_or(row, |(_, entry)| entry.focus);
-        let (from, key) = (here(), if here() < row { KeyCode::Down } else { KeyCode::Up });
+        let from = here();
+        let key = if here() < row { KeyCode::Down } else { KeyCode::Up };
         for _ in 0..from.abs_diff(row) {
             self.press(key);
         }

@@ -314,7 +314,8 @@ impl Surface for TtyMode {
             self.press("<enter>");
         }
         let (question, entry) = self.0.current().expect("a question");
-        let (multi, other) = (question.is_multi_select(), entry.other_row());
+        let multi = question.is_multi_select();
+        let other = entry.other_row();
         let picked: Vec<bool> = (0..=other).map(|row| entry.is_picked(row)).collect();
         if multi {
             for (row, is_picked) in picked.into_iter().enumerate() {

@@ -181,8 +181,10 @@ impl Painter {
 
     fn reset(&mut self) {
         let cursor_visible = self.cursor_visible;
-        let (out, stranded) = (self.take(), std::mem::take(&mut self.stranded));
-        let (erased, is_plain) = (self.erased.take(), self.is_plain);
+        let out = self.take();
+        let stranded = std::mem::take(&mut self.stranded);
+        let erased = self.erased.take();
+        let is_plain = self.is_plain;
         *self = Painter { out, stranded, erased, cursor_visible, is_plain, ..Painter::new(self.charset) };
     }
 
@@ -229,7 +231,8 @@ impl Painter {
     /// Paints a row whose spans keep their columns. The same text in other colours needs no comparison of cells.
     fn paint_spans(&mut self, spans: Vec<(&str, Pen, Change)>, y: u16) {
         // The current column, and the end of the last word before it.
-        let (mut x, mut words) = (0, 0);
+        let mut x = 0;
+        let mut words = 0;
         for (text, pen, change) in spans {
             // Plain text contains no line feed, so all of it is written.
             let separator = if change == Change::Text { '\n' } else { ' ' };

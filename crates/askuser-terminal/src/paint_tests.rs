@@ -246,7 +246,8 @@ fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
 /// Paints one frame over another, and checks that the second is on the screen.
 #[track_caller]
 fn check_repainted(before: Vec<Line<'static>>, after: Vec<Line<'static>>, columns: u16) {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new(Charset::Utf8));
+    let mut terminal = Terminal::with_lines_above(0);
+    let mut painter = Painter::new(Charset::Utf8);
     for lines in [before, after] {
         let frame = Frame { lines, columns, caret: None };
         terminal.paint(&mut painter, &frame);
@@ -296,7 +297,8 @@ proptest! {
 
     #[test]
     fn the_last_frame_is_what_is_seen(frames in any_frames(), above in 0..ROWS) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
+        let mut terminal = Terminal::with_lines_above(above);
+        let mut painter = Painter::new(Charset::Utf8);
         for frame in &frames {
             terminal.paint(&mut painter, frame);
             terminal.assert_shows_frame(frame);
@@ -311,7 +313,8 @@ proptest! {
         columns in 8u16..50,
         charset in prop::sample::select(vec![Charset::Utf8, Charset::Ascii]),
     ) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(2), Painter::new(charset));
+        let mut terminal = Terminal::with_lines_above(2);
+        let mut painter = Painter::new(charset);
         for styles in styles {
             let mut lines: Vec<_> = lines.iter().map(|line| restyled(line, &styles)).collect();
             lines.push(Line::raw("~"));
@@ -328,7 +331,8 @@ proptest! {
 
     #[test]
     fn erasing_leaves_nothing(frames in any_frames(), above in 0..ROWS) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
+        let mut terminal = Terminal::with_lines_above(above);
+        let mut painter = Painter::new(Charset::Utf8);
         frames.iter().for_each(|frame| terminal.paint(&mut painter, frame));
         painter.erase();
         terminal.take(&mut painter);
@@ -342,7 +346,8 @@ proptest! {
 
     #[test]
     fn a_frame_is_painted_anew_where_one_was_erased(frames in any_frames(), above in 0..ROWS, last in any_frame()) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
+        let mut terminal = Terminal::with_lines_above(above);
+        let mut painter = Painter::new(Charset::Utf8);
         frames.iter().for_each(|frame| terminal.paint(&mut painter, frame));
         painter.erase();
         terminal.paint(&mut painter, &last);
@@ -362,7 +367,8 @@ proptest! {
 
     #[test]
     fn leaving_keeps_the_frame_and_goes_below_it(frame in any_frame(), above in 0..ROWS) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
+        let mut terminal = Terminal::with_lines_above(above);
+        let mut painter = Painter::new(Charset::Utf8);
         terminal.paint(&mut painter, &frame);
         painter.leave();
         terminal.take(&mut painter);
@@ -382,7 +388,8 @@ proptest! {
         above in 0..ROWS / 2,
         columns in 10u16..50,
     ) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
+        let mut terminal = Terminal::with_lines_above(above);
+        let mut painter = Painter::new(Charset::Utf8);
         terminal.paint(&mut painter, &before);
         terminal.parser.screen_mut().set_size(size(ROWS), size(columns));
         // An emulator that was narrower before the paint gives the same result as one that still is.
@@ -398,7 +405,8 @@ proptest! {
 // ---- what went wrong once ----
 
 fn check_over(before: &[&str], after: &[&str]) {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new(Charset::Utf8));
+    let mut terminal = Terminal::with_lines_above(3);
+    let mut painter = Painter::new(Charset::Utf8);
     terminal.paint(&mut painter, &frame(before));
     terminal.paint(&mut painter, &frame(after));
     terminal.assert_shows_frame(&frame(after));
@@ -421,7 +429,8 @@ fn a_wide_character_half_painted_over_leaves_nothing_behind() {
 fn a_cluster_of_many_columns_leaves_nothing_behind() {
     // The text takes five columns in a terminal, regardless of its treatment of conjuncts.
     let conjunct = "क\u{94d}क\u{94d}क\u{94d}क\u{94d}क";
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new(Charset::Utf8));
+    let mut terminal = Terminal::with_lines_above(3);
+    let mut painter = Painter::new(Charset::Utf8);
     terminal.paint(&mut painter, &frame(&[conjunct, "x"]));
     terminal.paint(&mut painter, &frame(&["a    b", "x"]));
     terminal.assert_shows_frame(&frame(&["a    b", "x"]));
@@ -429,7 +438,8 @@ fn a_cluster_of_many_columns_leaves_nothing_behind() {
 
 #[test]
 fn after_a_character_of_disputed_width_the_column_is_found_anew() {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new(Charset::Utf8));
+    let mut terminal = Terminal::with_lines_above(0);
+    let mut painter = Painter::new(Charset::Utf8);
     terminal.paint(&mut painter, &frame(&["👩\u{200d}👩\u{200d}👧|"]));
     // The emulator gives the family six columns, and the buffer two.
     assert_eq!(terminal.parser.screen().cell(0, 2).map(vt100::Cell::contents), Some("|"));
@@ -535,7 +545,8 @@ proptest! {
 
 #[test]
 fn closing_lines_stay_and_leave_the_pen_plain() {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(1), Painter::new(Charset::Utf8));
+    let mut terminal = Terminal::with_lines_above(1);
+    let mut painter = Painter::new(Charset::Utf8);
     terminal.paint(&mut painter, &frame(&["frame", "frame"]));
     painter.erase();
     let style = Style::new().fg(Color::LightBlue).add_modifier(Modifier::BOLD);

@@ -134,7 +134,8 @@ impl PromptSession {
             Ok(edited) => {
                 self.update(Event::Edited(edited.text().to_owned()), now);
                 if self.prompt.notice().is_some() {
-                    let (chars, limit) = (edited.text().chars().count(), self.prompt.set().limits().typed_chars);
+                    let chars = edited.text().chars().count();
+                    let limit = self.prompt.set().limits().typed_chars;
                     let path = edited.keep();
                     self.warn(format!("{chars} characters, at most {limit}; your text is in {}", path.display()));
                 }

@@ -16,10 +16,8 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
 /// Whether a safe label without "(Recommended)" imitates the built-in Other.
 pub(crate) fn is_other(name: &str) -> bool {
     // "Other (please specify)" is Other too; "Other database" is not.
-    let folded: String = match name.is_ascii() {
-        true => name.to_ascii_lowercase(),
-        false => name.nfkc().map(latin).flat_map(lower).collect(),
-    };
+    let folded: String =
+        if name.is_ascii() { name.to_ascii_lowercase() } else { name.nfkc().map(latin).flat_map(lower).collect() };
     let word = folded.trim_start_matches(is_decoration);
     let word = word.split(BRACKETS).next().unwrap_or_default();
     let word = word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-'));
@@ -47,9 +45,10 @@ const BRACKETS: [char; 8] = ['(', '[', '{', '<', ')', ']', '}', '>'];
 /// Whether a character is mere decoration of a word: a blank, bracket, quote, asterisk or symbol. Characters of paths
 /// and flags do not count, because `other/` and `--other` are different words.
 fn is_decoration(c: char) -> bool {
-    match c.is_ascii() {
-        true => c.is_ascii_whitespace() || BRACKETS.contains(&c) || matches!(c, '"' | '\'' | '`' | '*'),
-        false => !c.is_alphanumeric(),
+    if c.is_ascii() {
+        c.is_ascii_whitespace() || BRACKETS.contains(&c) || matches!(c, '"' | '\'' | '`' | '*')
+    } else {
+        !c.is_alphanumeric()
     }
 }
 
@@ -145,7 +144,8 @@ mod tests {
         ] {
             assert_eq!(letters.chars().count(), latin.len());
             for (letter, latin) in letters.chars().zip(latin.chars()) {
-                let (letter, latin) = (letter.to_string(), latin.to_string());
+                let letter = letter.to_string();
+                let latin = latin.to_string();
                 assert!(alike(&letter, &latin), "{} is not {latin}", letter.escape_unicode());
             }
         }

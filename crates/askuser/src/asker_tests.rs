@@ -71,7 +71,8 @@ fn a_surface_is_told_once_what_became_of_its_answer() {
 
 #[test]
 fn an_answer_to_another_question_is_no_answer_and_its_surface_is_told() {
-    let (asked, other) = (request("Run Wipe?"), request("Run Ls?"));
+    let asked = request("Run Wipe?");
+    let other = request("Run Ls?");
     let (right, told) = delivery(answered(&asked));
     let _ = right.check(&asked).expect("an answer to what was asked").stored();
     assert_eq!(*told.lock().unwrap(), [Ok(())]);
@@ -117,7 +118,8 @@ fn ready<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
 fn an_asker_before_a_person_hands_everything_on() {
     let policy =
         |answers: serde_json::Value| Policy { answers: Some(Answers::parse(&answers).unwrap()), headless: None };
-    let (person, request) = (Person::default(), request("Which?"));
+    let person = Person::default();
+    let request = request("Which?");
     let before = |policy| Chain::new(policy).with_person(Arc::new(person.clone()));
     let elsewhere = before(policy(json!({"Colour": "red"})));
     // Answers that do not fit a question are ignored, so the person is asked.
@@ -160,7 +162,8 @@ fn where_a_person_agrees_to_something_no_surface_hands_over_the_word_of_a_file()
         Request::new(request.key().clone().for_purpose(purpose), request.set().clone())
     };
     for purpose in [Purpose::Permission, Purpose::Plan, Purpose::Question] {
-        let (request, may) = (asked(purpose), purpose == Purpose::Question);
+        let request = asked(purpose);
+        let may = purpose == Purpose::Question;
         for via in [Via::AnswersFile, Via::Policy] {
             let (forged, told) = delivery(Resolution::new(answered(&request).outcome().clone(), via));
             let checked = forged.check(&request);

@@ -95,7 +95,8 @@ mod tests {
     #[test]
     fn a_draft_whose_every_field_is_full_is_not_too_long_for_a_store() {
         let limits = Limits::DEFAULT;
-        let (rows, typed) = (limits.options.max + 1, limits.typed_chars);
+        let rows = limits.options.max + 1;
+        let typed = limits.typed_chars;
         let full = |chars| "𝄞".repeat(chars);
         let note = json!({"option": full(limits.label_chars.max), "text": full(typed)});
         let answer = json!({

@@ -114,7 +114,8 @@ fn every_surface_of_a_person_agrees_and_a_file_only_where_it_may_and_a_rule_neve
     for via in Via::ALL {
         let agrees =
             |may_permit| verdict(&set, &resolved(&set, Some(0), None, None, via), may_permit) == Verdict::Agreed(0);
-        let (alone, with_answers) = (agrees(MayPermit::Person), agrees(MayPermit::PersonOrAnswers));
+        let alone = agrees(MayPermit::Person);
+        let with_answers = agrees(MayPermit::PersonOrAnswers);
         assert_eq!((alone, with_answers), (via.is_a_person(), via != Via::Policy), "{via:?}");
     }
 }

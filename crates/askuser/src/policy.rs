@@ -244,7 +244,8 @@ impl Rule {
             }
             None => None,
         };
-        let (other, note) = (string(other, "other", bad), string(note, "note", bad));
+        let other = string(other, "other", bad);
+        let note = string(note, "note", bad);
         let labels: Vec<&Value> = match select {
             None => Vec::new(),
             Some(Value::Array(labels)) => labels.iter().collect(),

@@ -241,7 +241,8 @@ impl Question {
             return None;
         }
         let note = note.filter(|text| !sanitize::is_blank(text));
-        let (question, header) = (self.question.raw.clone(), self.header.raw.clone());
+        let question = self.question.raw.clone();
+        let header = self.header.raw.clone();
         Some(Answer { question, header, selected_options, custom_input, note, notes: Vec::new() })
     }
 
@@ -328,7 +329,8 @@ impl Question {
             bad.add(format!("{path}.note"), "given", "must be left out: this question takes no notes");
         }
         check_typed(answer.custom_input.as_deref(), limits.typed_chars, &format!("{path}.customInput"), bad);
-        let (note_chars, mut notes) = (self.note_chars(limits), BTreeMap::new());
+        let note_chars = self.note_chars(limits);
+        let mut notes = BTreeMap::new();
         for (i, note) in answer.notes.iter().enumerate().filter(|(_, note)| !sanitize::is_blank(&note.text)) {
             let path = format!("{path}.notes[{i}]");
             check_typed(Some(&note.text), note_chars, &format!("{path}.text"), bad);

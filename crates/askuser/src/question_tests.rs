@@ -732,7 +732,8 @@ fn one_option_and_other_is_still_too_few() {
 
 #[test]
 fn raised_limits_are_what_counts() {
-    let (header_chars, most_options) = (Span { min: 1, max: 17 }, Span { min: 2, max: 5 });
+    let header_chars = Span { min: 1, max: 17 };
+    let most_options = Span { min: 2, max: 5 };
     let limits = Limits { header_chars, options: most_options, questions: Span { min: 1, max: 5 }, ..Limits::DEFAULT };
     let rules = STRICT.with_limits(limits).unwrap();
     check_under(&rules, &with("/questions/1/header", "Seventeen letters"), &[]);

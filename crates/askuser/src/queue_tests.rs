@@ -36,8 +36,10 @@ fn poll(asking: &mut Asking<'_>) -> Poll<Result<Delivery, AskError>> {
 #[test]
 fn questions_wait_in_order_and_each_gets_its_own_answer() {
     let (queue, _events) = queue();
-    let (first, second) = (request("1"), request("2"));
-    let (mut one, mut two) = (queue.ask(&first), queue.ask(&second));
+    let first = request("1");
+    let second = request("2");
+    let mut one = queue.ask(&first);
+    let mut two = queue.ask(&second);
     assert!(poll(&mut one).is_pending() && poll(&mut two).is_pending());
     assert_eq!(queue.pending().iter().map(|request| request.key().call.clone()).collect::<Vec<_>>(), ["1", "2"]);
     queue.answer(&queue.pending()[1], answer(&second)).unwrap();
@@ -49,7 +51,8 @@ fn questions_wait_in_order_and_each_gets_its_own_answer() {
 #[test]
 fn an_answer_to_another_question_changes_nothing() {
     let (queue, _events) = queue();
-    let (asked, other) = (request("1"), request("2"));
+    let asked = request("1");
+    let other = request("2");
     let mut asking = queue.ask(&asked);
     assert!(poll(&mut asking).is_pending());
     let shown = queue.pending().remove(0);
@@ -127,7 +130,8 @@ fn a_surface_is_told_why_its_question_was_closed() {
         );
     }
     let words = Ending::Resolved(answer(&asked).with_by("ann")).words();
-    let (header, label) = (asked.set().questions()[0].header(), asked.set().questions()[0].options()[1].name());
+    let header = asked.set().questions()[0].header();
+    let label = asked.set().questions()[0].options()[1].name();
     assert_eq!(words, format!("Answered by ann from web ({header}: {label})"));
 }
 
@@ -155,7 +159,8 @@ fn success_is_told_to_the_surface_only_once_it_is_stored() {
 #[test]
 fn once_nobody_answers_any_more_every_question_is_unavailable() {
     let (queue, _events) = queue();
-    let (before, after) = (request("1"), request("2"));
+    let before = request("1");
+    let after = request("2");
     let mut asking = queue.ask(&before);
     assert!(poll(&mut asking).is_pending());
     queue.end("the page was closed");
@@ -169,7 +174,8 @@ fn once_nobody_answers_any_more_every_question_is_unavailable() {
 fn the_same_question_twice_at_once_is_refused_and_the_first_still_waits() {
     let (queue, _events) = queue();
     let asked = request("1");
-    let (mut first, mut second) = (queue.ask(&asked), queue.ask(&asked));
+    let mut first = queue.ask(&asked);
+    let mut second = queue.ask(&asked);
     assert!(poll(&mut first).is_pending());
     assert!(matches!(poll(&mut second), Poll::Ready(Err(AskError::Surface { .. }))));
     drop(second);

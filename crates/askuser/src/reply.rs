@@ -125,7 +125,8 @@ fn question<'a>(set: &'a QuestionSet, value: &Value, i: usize, path: &str, bad: 
     if let Some(header) = value["header"].as_str() {
         let mut found =
             questions.iter().filter(|question| [question.header_verbatim(), question.header()].contains(&header));
-        let (first, second) = (found.next(), found.next());
+        let first = found.next();
+        let second = found.next();
         if first.is_none() || second.is_some() {
             let fact = format!("{header:?} is the header of {}", if first.is_none() { "none" } else { "several" });
             bad.add(format!("{path}.header"), fact, "must name one question");
@@ -164,7 +165,8 @@ fn answer(question: &Question, value: &Value, path: &str, bad: &mut Gathered) ->
             None
         }
     };
-    let (custom_input, note) = (text("customInput"), text("note"));
+    let custom_input = text("customInput");
+    let note = text("note");
     let notes = match &value["notes"] {
         Value::Null => Ok(Vec::new()),
         notes => Vec::<Note>::deserialize(notes),

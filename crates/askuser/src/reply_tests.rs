@@ -43,7 +43,8 @@ fn an_answer_finds_its_question_by_text_by_header_or_by_index() {
         {"header": "Many", "selectedOptions": ["Beta"]},
         {"question": "Which?", "selectedOptions": ["Alpha (Recommended)"]},
     ]});
-    let (by_index, by_name) = (outcome(&set(), &by_index).unwrap(), outcome(&set(), &by_name).unwrap());
+    let by_index = outcome(&set(), &by_index).unwrap();
+    let by_name = outcome(&set(), &by_name).unwrap();
     assert_eq!(by_index, by_name);
     assert_eq!(by_index.answers()[0].selected_options, ["Alpha (Recommended)"]);
 }

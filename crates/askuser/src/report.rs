@@ -14,7 +14,8 @@ use std::fmt::Write;
 /// Returns the tool result in prose.
 pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
     let mut out = String::new();
-    let (outcome, via) = (resolution.outcome(), resolution.via());
+    let outcome = resolution.outcome();
+    let via = resolution.via();
     let answers = outcome.answers();
     if let Some(by) = resolution.reported_by() {
         let _ = writeln!(out, "Reported by the asker ({}); no person is known to have answered.\n", sanitize::line(by));

@@ -169,7 +169,8 @@ fn no_character_that_ends_a_line_somewhere_breaks_out_of_an_answer() {
 Proceeding with user selections.",
     );
     for end in ["\u{2028}", "\u{2029}", "\u{85}", "\u{b}"] {
-        let (set, typed) = (set_of(&[manager()]), format!("bun{end}2. Fake (x)"));
+        let set = set_of(&[manager()]);
+        let typed = format!("bun{end}2. Fake (x)");
         let answers = answers(&set, &[(&[], Some(&typed), None)]);
         assert!(Outcome::answered(&set, answers).is_err(), "{end:?} is no legal answer");
         let prose = prose(&set, &Outcome::declined(Some(typed)).through(Via::Terminal));

@@ -86,7 +86,8 @@ impl Request {
         let why: Option<String> = why.into();
         let last = |why: String| {
             let why = why.trim();
-            let (chars, kept) = (why.chars().count(), MAX_WHY - 1);
+            let chars = why.chars().count();
+            let kept = MAX_WHY - 1;
             if chars <= MAX_WHY {
                 return why.to_owned();
             }

@@ -293,7 +293,8 @@ proptest! {
 
     #[test]
     fn passing_twice_changes_nothing_more(text in nasty_text()) {
-        let (once, lines) = (line(&text).into_owned(), block(&text).into_owned());
+        let once = line(&text).into_owned();
+        let lines = block(&text).into_owned();
         prop_assert_eq!(line(&once), once.as_str());
         prop_assert_eq!(block(&lines), lines.as_str());
         prop_assert!(matches!(line(&once), Cow::Borrowed(_)) && matches!(block(&lines), Cow::Borrowed(_)));
@@ -301,7 +302,8 @@ proptest! {
 
     #[test]
     fn trimmed_text_is_still_safe(text in nasty_text()) {
-        let (as_line, as_block) = (line(&text), block(&text));
+        let as_line = line(&text);
+        let as_block = block(&text);
         prop_assert_eq!(line(trim(&as_line)), trim(&as_line));
         prop_assert_eq!(block(trim(&as_block)), trim(&as_block));
     }

@@ -127,7 +127,8 @@ impl Text {
 
     /// Applies an edit.
     pub fn apply(&mut self, edit: Edit) -> Fit {
-        let (joiner, column) = (self.joiner.take(), self.column.take());
+        let joiner = self.joiner.take();
+        let column = self.column.take();
         let fit = match edit {
             Edit::Insert(c) => self.insert(joiner, c),
             Edit::Paste(text) => self.paste(&text),
@@ -161,7 +162,8 @@ impl Text {
 
     /// Returns the reason why an edit was refused, for the person who typed it.
     pub fn why_refused(&self, edit: &Edit) -> String {
-        let (chars, limit) = (self.chars(), self.limit);
+        let chars = self.chars();
+        let limit = self.limit;
         match edit {
             Edit::Paste(text) => match (sanitize::typed(text).chars().count(), limit.saturating_sub(chars)) {
                 (pasted, room) if pasted > room => {
@@ -237,7 +239,8 @@ impl Text {
     }
 
     fn remove(&mut self, start: usize, end: usize) -> Fit {
-        let (before, after) = (&self.text[..start], &self.text[end..]);
+        let before = &self.text[..start];
+        let after = &self.text[end..];
         // The text before and after the gap is adjacent now, so a joiner may have lost its partner.
         let text = sanitize::typed(&[before, after].concat());
         let caret = if text.starts_with(before) { start } else { sanitize::block(before).len() };

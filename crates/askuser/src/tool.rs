@@ -87,7 +87,8 @@ pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
 
 /// Returns the definition in a provider's format.
 pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Value {
-    let (schema, description) = (schema(limits, extras), description(limits, extras));
+    let schema = schema(limits, extras);
+    let description = description(limits, extras);
     match provider {
         Provider::JsonSchema => schema,
         Provider::Anthropic => json!({"name": NAME, "description": description, "input_schema": schema}),

@@ -122,7 +122,9 @@ fn input() -> impl Strategy<Value = Value> {
 fn check(limits: Limits) {
     let rules = Rules::strict().with_limits(limits).unwrap();
     let schema = jsonschema::validator_for(&tool::schema(&limits, &[])).expect("a valid schema");
-    let (both_accept, both_reject, beyond) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let both_accept = Cell::new(0);
+    let both_reject = Cell::new(0);
+    let beyond = Cell::new(0);
     let count = |counter: &Cell<u32>| counter.set(counter.get() + 1);
     let config = ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() };
     let verdict = TestRunner::new(config).run(&input(), |value| {

@@ -201,10 +201,10 @@ impl GeminiReader {
         }
         let is_thought = part["thought"] == true;
         let text = str_field(part, "text").unwrap_or_default();
-        match is_thought {
-            true if text.is_empty() => {}
-            true => output.thought(text),
-            false => output.text(text),
+        if !is_thought {
+            output.text(text);
+        } else if !text.is_empty() {
+            output.thought(text);
         }
         if let Some(signature) = signature {
             let mut value = json!({"thoughtSignature": signature});

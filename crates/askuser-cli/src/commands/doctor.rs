@@ -135,7 +135,8 @@ fn terminal(here: &Here) -> Vec<Row> {
     }
     let term = variable("TERM").unwrap_or_else(|| "not set".into());
     let row = Row::good("terminal", format!("/dev/tty opens; TERM is {term}"));
-    let (reasons, options) = (Reasons { layers: &here.layers, environment: &variable }, &here.options);
+    let reasons = Reasons { layers: &here.layers, environment: &variable };
+    let options = &here.options;
     let row = row.and(reasons.presentation(options.presentation)).and(reasons.colours(options.theme.depth));
     let row = row.and(reasons.background(options.theme.background));
     let asks = cfg!(unix) && options.asks_background() && options.presentation == Presentation::Screen;
@@ -177,7 +178,8 @@ fn mcp(here: &Here) -> Vec<Row> {
         ),
         (ways, None) => Row::good("new questions", format!("{} calls you", ways.join(" and "))),
         (ways, Some(NotifierFailure { at_ms, what, why })) => {
-            let (ways, when) = (ways.join(" and "), store::words::date_time(at_ms));
+            let ways = ways.join(" and ");
+            let when = store::words::date_time(at_ms);
             let fix =
                 if what == "on_question" { "run the command yourself, and correct it" } else { "try it yourself" };
             let fix = format!("{fix}; the next call that works ends this");
@@ -223,9 +225,10 @@ fn inbox(here: &Here) -> Vec<Row> {
         (None, Err(failure)) => return vec![Row::failed("inbox", "", &failure)],
         (None, Ok(location)) => location,
     };
-    let users = match here.surfaces.uses_the_inbox() {
-        true => "used by ask, agent, mcp and hook",
-        false => "used by mcp and hook; ask and agent use it with --via inbox",
+    let users = if here.surfaces.uses_the_inbox() {
+        "used by ask, agent, mcp and hook"
+    } else {
+        "used by mcp and hook; ask and agent use it with --via inbox"
     };
     let row = Row::good("inbox", location.to_string()).and(users);
     #[cfg(not(feature = "postgres"))]

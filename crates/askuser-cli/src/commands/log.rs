@@ -23,8 +23,10 @@ use std::time::Duration;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let given = |flag| args.get_one::<String>(flag).map(|when| time(flag, when)).transpose();
-    let (since_ms, before_ms) = (given("since")?, given("before")?);
-    let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
+    let since_ms = given("since")?;
+    let before_ms = given("before")?;
+    let json = args.get_flag("json");
+    let columns = columns(io::stdout());
     let store = match (before_ms, location(settings)?) {
         // A purge answers for no person, so a database may be opened without a server for it.
         (Some(_), Location::Postgres(_)) => at_the_terminal(&(open_kept(settings)? as Arc<dyn Store>)),
@@ -83,7 +85,8 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> Vec<Line<'
         State::Answered if !is_not_run => (theme.signs.done, Role::Success),
         _ => (theme.signs.not_done, Role::Danger),
     };
-    let (date, id) = (words::date_time(question.asked_ms), &question.id);
+    let date = words::date_time(question.asked_ms);
+    let id = &question.id;
     let room = columns.saturating_sub(width(&date) + width(id.as_str()) + 4);
     let who = truncate(&words::who_and_where(question), room, theme);
     let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
@@ -121,7 +124,9 @@ fn agreed_to(question: &StoredQuestion) -> Option<&Context> {
 /// Formats a question as `2026-11-15 12:04  3f2a9c0d11aa  Claude Code ~/shop: "Which database?" → PostgreSQL (ada from
 /// terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
-    let (date, id, who) = (words::date_time(question.asked_ms), &question.id, words::who(question));
+    let date = words::date_time(question.asked_ms);
+    let id = &question.id;
+    let who = words::who(question);
     let folder = words::folder(question).unwrap_or_default();
     let agreed = agreed_to(question).map(|context| exact::shown(&context.text(), Charset::Utf8).into_owned());
     let agreed = agreed.map(|text| format!(" {}", quoted(&text))).unwrap_or_default();

@@ -36,7 +36,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 /// Returns the items to pick from, each once and without blank ones.
 fn distinct<'a>(source: &str, noun: &str, items: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, Failure> {
     let limits = *Rules::pick().limits();
-    let (most, longest) = (limits.options.max, limits.label_chars.max);
+    let most = limits.options.max;
+    let longest = limits.label_chars.max;
     let mut seen = HashSet::new();
     let items = items.enumerate().filter(|(_, item)| !askuser::sanitize::is_blank(item) && seen.insert(*item));
     let items: Vec<(usize, &str)> = items.collect();

@@ -20,10 +20,8 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let extras: Vec<Extra> = args.get_many::<String>("with").unwrap_or_default().map(extra).collect();
     let definition = definition(provider, &Limits::DEFAULT, &extras);
     // A person gets indented JSON, and a program gets it as in a request.
-    write(&match std::io::stdout().is_terminal() {
-        true => format!("{definition:#}\n"),
-        false => format!("{definition}\n"),
-    })?;
+    let is_person = std::io::stdout().is_terminal();
+    write(&if is_person { format!("{definition:#}\n") } else { format!("{definition}\n") })?;
     if provider == Provider::Gemini {
         notice("a request holds it as {\"tools\": [{\"functionDeclarations\": [DEFINITION]}]}");
     }

@@ -39,9 +39,10 @@ fn say_what_is_kept(home: &Home<'_>, state: &Path) {
 /// Quotes a path for the shell of this system.
 fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
-    match path.chars().all(|c| c.is_alphanumeric() || c == std::path::MAIN_SEPARATOR || ":._-".contains(c)) {
-        true => path,
-        false => format!("'{}'", path.replace('\'', if cfg!(windows) { "''" } else { r"'\''" })),
+    if path.chars().all(|c| c.is_alphanumeric() || c == std::path::MAIN_SEPARATOR || ":._-".contains(c)) {
+        path
+    } else {
+        format!("'{}'", path.replace('\'', if cfg!(windows) { "''" } else { r"'\''" }))
     }
 }
 

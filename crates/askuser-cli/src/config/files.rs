@@ -41,7 +41,8 @@ mod tests {
     #[test]
     fn a_projects_file_is_looked_for_up_to_the_repository_and_no_further() {
         let outside = tempfile::tempdir().unwrap();
-        let (repository, inside) = (outside.path().join("repo"), outside.path().join("repo/src/deep"));
+        let repository = outside.path().join("repo");
+        let inside = outside.path().join("repo/src/deep");
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::write(outside.path().join("askuser.toml"), "").unwrap();
         assert_eq!(project_file(&inside), (None, None));

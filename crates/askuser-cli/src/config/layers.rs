@@ -154,9 +154,10 @@ impl Layers {
             let Some(i) = setting_named(key) else {
                 let unknown = unknown(key);
                 let unknown = Failure { message: format!("{shown}: {}", unknown.message), ..unknown };
-                self.broken.push(match value.is_object() {
-                    true => unknown.hint("settings do not belong in a [section]: write them at the top of the file"),
-                    false => unknown,
+                self.broken.push(if value.is_object() {
+                    unknown.hint("settings do not belong in a [section]: write them at the top of the file")
+                } else {
+                    unknown
                 });
                 continue;
             };

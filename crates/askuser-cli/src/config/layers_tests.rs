@@ -127,7 +127,8 @@ fn a_broken_project_file_is_a_warning_that_quotes_nothing_of_it() {
 #[test]
 fn a_project_file_that_is_a_link_is_not_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let (secret, project) = (folder.path().join("shadow"), folder.path().join("askuser.toml"));
+    let secret = folder.path().join("shadow");
+    let project = folder.path().join("askuser.toml");
     std::fs::write(&secret, "theme = \"dark\"\nroot:secret").unwrap();
     std::os::unix::fs::symlink(&secret, &project).unwrap();
     let layers = of_files(None, Some(project));

@@ -208,7 +208,8 @@ mod tests {
                 run(&command, &request(question), None).unwrap().wait().unwrap();
             }
             let words = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
-            let (curl, notify) = (words("curl.words"), words("notify-send.words"));
+            let curl = words("curl.words");
+            let notify = words("notify-send.words");
             assert!(curl.contains(&format!("\n--data-raw\n {question}\n")), "{curl}");
             assert!(notify.starts_with("--\n") && notify.ends_with(&format!("\n {question}\n")), "{notify}");
         }

@@ -44,7 +44,8 @@ pub(crate) fn notifier(
     };
     let call = Arc::new(call);
     move |question: &StoredQuestion| {
-        let (call, question) = (call.clone(), question.clone());
+        let call = call.clone();
+        let question = question.clone();
         *lock() += 1;
         let started = std::thread::Builder::new().name("askuser-reach".into()).spawn(move || call.out(&question));
         if started.is_err() {
@@ -110,10 +111,10 @@ impl Call {
         if popup.is_none() && self.notify && is_asked && !self.is_shown_here {
             // A person at the asking process's terminal needs no other call. A command replaces the desktop
             // notification.
-            match std::io::stderr().is_terminal() {
-                true => self.say_here(question),
-                false if announced.is_none() => desktop = desktop::notify(question),
-                false => {}
+            if std::io::stderr().is_terminal() {
+                self.say_here(question);
+            } else if announced.is_none() {
+                desktop = desktop::notify(question);
             }
         }
         self.left();

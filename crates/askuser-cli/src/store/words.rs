@@ -73,7 +73,8 @@ pub(crate) fn name(question: &StoredQuestion) -> String {
 
 /// Returns the hint that a waiting command prints.
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
-    let (id, names) = (&question.id, question.request.audience_words());
+    let id = &question.id;
+    let names = question.request.audience_words();
     let names = names.map(|names| format!(" for {names}")).unwrap_or_default();
     format!("the question waits in the inbox as {id}{names}; answer it with `askuser inbox` or `askuser answer {id}`")
 }
@@ -185,7 +186,9 @@ fn zoned(ms: u64) -> Option<Zoned> {
 /// Formats a duration: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    let minutes = seconds / 60;
+    let hours = seconds / 3600;
+    let days = seconds / 86_400;
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds} s"),
         (0, 0, _) => format!("{minutes} min"),

@@ -25,7 +25,9 @@ fn script() -> Value {
 /// Runs until the turn is done, or for at most `most` events. Returns the questions asked, the final text, and the
 /// number of events.
 fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usize) {
-    let (mut asked, mut text, mut count) = (Vec::new(), None, 0);
+    let mut asked = Vec::new();
+    let mut text = None;
+    let mut count = 0;
     while count < most
         && let Some(event) = driver.next()
     {
@@ -133,7 +135,8 @@ fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_e
     let mut summaries = 0;
     for lifetime in [6, 8, 13, 27] {
         let place = Place::new();
-        let (mut lives, mut entries) = (0, Vec::new());
+        let mut lives = 0;
+        let mut entries = Vec::new();
         while !is_over(&entries) {
             lives += 1;
             let args: &[&str] = if entries.is_empty() { &["-p", "go"] } else { &["--continue"] };

@@ -127,7 +127,8 @@ const WORDS: [&str; 2] = ["a", "b"];
 #[test]
 #[expect(clippy::print_stderr, reason = "a long run says what it has seen")]
 fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
-    let (place, provider) = (Place::new(), Provider::answering(acting));
+    let place = Place::new();
+    let provider = Provider::answering(acting);
     let mut chance = 7_u64;
     let mut cut_off = 0;
     let ended = Ended::default();

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 #[test]
 fn a_key_in_the_environment_is_enough() {
-    let (place, provider) = (Place::new(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
     let mut command = place.askuser(&["agent", "-p", "hello"]);
     command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
     let (code, stdout, stderr) = output(command.env("GEMINI_API_KEY", "another"));
@@ -21,7 +22,8 @@ fn a_key_in_the_environment_is_enough() {
 
 #[test]
 fn a_provider_alone_is_its_default_model_and_a_name_does_not_wait_for_the_list() {
-    let (place, provider) = (Place::new(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
     for (name, expected) in [("anthropic", "claude-sonnet-9"), ("anthropic/claude-opus-9", "claude-opus-9")] {
         let before = provider.requests().len();
         let mut command = place.askuser(&["agent", "-p", "hello", "--model", name, "--effort", "high"]);
@@ -36,7 +38,8 @@ fn a_provider_alone_is_its_default_model_and_a_name_does_not_wait_for_the_list()
 
 #[test]
 fn the_models_of_a_provider_are_listed() {
-    let (place, provider) = (Place::new(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
     let arguments = ["agent", "models", "anthropic", "--base-url", &provider.url];
     let (code, stdout, _) = output(&mut place.askuser(&arguments));
     let expected = "anthropic/claude-haiku-9   Claude Haiku 9, 200000 tokens\n\
@@ -68,7 +71,9 @@ fn a_provider_that_cannot_be_asked_says_why() {
 
 #[test]
 fn an_address_without_a_model_is_not_passed_over() {
-    let (place, provider, elsewhere) = (Place::new(), Provider::start(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
+    let elsewhere = Provider::start();
     let script = json!({"turns": [{"text": "One."}]});
     assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).0, 0);
     let needs_model = "askuser: base_url (from flag, --base-url) needs a model: the address does not name \
@@ -93,7 +98,9 @@ fn an_address_without_a_model_is_not_passed_over() {
 
 #[test]
 fn a_session_is_taken_up_with_the_model_that_answered_before() {
-    let (place, provider, elsewhere) = (Place::new(), Provider::start(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
+    let elsewhere = Provider::start();
     let run = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = place.askuser(&["agent", "-p", "hello"]);
         command.env("OPENAI_API_KEY", "sk-test-0123456789").env("OPENAI_BASE_URL", &elsewhere.url);
@@ -117,7 +124,8 @@ fn a_session_is_taken_up_with_the_model_that_answered_before() {
 
 #[test]
 fn a_session_whose_address_is_not_known_any_more_says_what_is_missing() {
-    let (place, provider) = (Place::new(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
     let run = |args: &[&str]| {
         let mut command = place.askuser(&["agent", "-p", "hello"]);
         output(command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").args(args))
@@ -147,7 +155,8 @@ fn examples_are_built_in_and_a_missing_script_names_them() {
 
 #[test]
 fn the_window_that_a_list_of_models_states_is_the_one_that_counts() {
-    let (place, provider) = (Place::new(), Provider::start());
+    let place = Place::new();
+    let provider = Provider::start();
     let mut command = place.askuser(&["agent", "-p", "hello", "--output", "stream-json"]);
     command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
     let (code, stdout, stderr) = output(&mut command);

@@ -138,7 +138,8 @@ fn every_setting_of_the_users_file_is_read() {
     fs::create_dir_all(&settings).unwrap();
     fs::write(settings.join("askuser.toml"), include_str!("../fixtures/settings/askuser.toml")).unwrap();
     let output = place.askuser(&["config"]).output().unwrap();
-    let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{stdout}");
     let file = settings.join("askuser.toml").display().to_string();
     let answers = settings.join("answers.toml").display().to_string();

@@ -511,7 +511,8 @@ fn in_line_mode_a_terminal_that_goes_away_is_no_farewell() {
         command.env_remove("XDG_STATE_HOME");
         let mut child = pair.slave.spawn_command(command).expect("a process");
         let mut reader = pair.master.try_clone_reader().expect("a reader");
-        let (mut seen, mut byte) = (Vec::new(), [0]);
+        let mut seen = Vec::new();
+        let mut byte = [0];
         while !String::from_utf8_lossy(&seen).contains(shown) {
             reader.read_exact(&mut byte).expect("output");
             seen.extend(byte);

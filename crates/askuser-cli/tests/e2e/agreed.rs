@@ -232,9 +232,10 @@ fn opened(stage: &Stage, args: &[&str]) -> String {
     let terminal = open(stage, args);
     terminal.wait_for("? keys");
     terminal.wait_for("Other");
-    match terminal.screen().contains('┃') {
-        true => behind_bars(&terminal.rows(), "│  ┃", "│  ╏"),
-        false => behind_bars(&terminal.rows(), "|  |", "|  :"),
+    if terminal.screen().contains('┃') {
+        behind_bars(&terminal.rows(), "│  ┃", "│  ╏")
+    } else {
+        behind_bars(&terminal.rows(), "|  |", "|  :")
     }
 }
 

@@ -98,7 +98,8 @@ fn the_schema_for_gemini_has_its_shape_and_says_how_to_wrap_it() {
 #[test]
 fn what_is_printed_for_anthropic_costs_at_most_1400_characters_and_1550_with_a_plan_mode() {
     let printed = |with: &[&str]| run(&[&["schema", "--for", "anthropic"], with].concat()).stdout.trim_end().to_owned();
-    let (plain, plan) = (printed(&[]), printed(&["--with", "plan"]));
+    let plain = printed(&[]);
+    let plan = printed(&["--with", "plan"]);
     assert!(plain.chars().count() <= 1_400 && plan.chars().count() <= 1_550, "{plain}\n{plan}");
     assert!(!plain.contains("ExitPlanMode") && plan.contains("ExitPlanMode"), "{plan}");
 }

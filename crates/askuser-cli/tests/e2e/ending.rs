@@ -328,7 +328,8 @@ fn modes_that_were_unusual_before_are_unusual_after() {
 fn two_prompts_in_a_row_each_leave_one_confirmation() {
     let stage = Stage::new();
     let ask = "askuser ask --key-delay 0 --success-flash 0";
-    let (first, second) = (example("database"), example("package-manager"));
+    let first = example("database");
+    let second = example("package-manager");
     let mut terminal = stage.shell(&format!("{ask} {first} >one && {ask} {second} >two"));
     terminal.wait_for("Which database");
     terminal.keys("1");

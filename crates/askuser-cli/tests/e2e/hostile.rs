@@ -55,7 +55,8 @@ fn foreign(raw: &[u8]) -> Vec<String> {
 /// contains it verbatim.
 #[track_caller]
 fn check(hostile: &str, clean: &str) {
-    let (question, label) = (format!("Go{hostile}?"), format!("L{hostile}"));
+    let question = format!("Go{hostile}?");
+    let label = format!("L{hostile}");
     let (frame, ended) = ask("Head", &question, &label, &format!("D{hostile}."));
     let (expected, _) = ask("Head", &format!("Go{clean}?"), &format!("L{clean}"), &format!("D{clean}."));
     assert_eq!(frame, expected);

@@ -685,7 +685,8 @@ fn the_log_shows_a_question_as_it_was_written_in_quotes_of_its_own() {
 #[test]
 fn the_log_tells_notes_and_reasons() {
     let stage = Stage::new();
-    let (noted, declined) = (detached(&stage, "database", &[]), detached(&stage, "package-manager", &[]));
+    let noted = detached(&stage, "database", &[]);
+    let declined = detached(&stage, "package-manager", &[]);
     let ada = store(&stage);
     let attempt = Attempt::new("a");
     let [noted, declined] = [noted, declined].map(|id| QuestionId::parse(&id).unwrap());

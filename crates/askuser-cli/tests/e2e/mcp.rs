@@ -31,7 +31,8 @@ impl Client {
 
     fn of(stage: &Stage, args: &[&str], name: &str, capabilities: &Value) -> Client {
         let mut server = stage.spawn_with(&[&["mcp", "--popup", "none"], args].concat(), Stdio::piped());
-        let (write, read) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
+        let write = server.stdin.take();
+        let read = BufReader::new(server.stdout.take().unwrap());
         let mut client = Client { server, write, read };
         let info = json!({"name": name, "version": "2.1.325"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
@@ -233,7 +234,8 @@ impl Http {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let body = body.to_string();
         let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json";
-        let (path, length) = (self.path, body.len());
+        let path = self.path;
+        let length = body.len();
         write!(stream, "POST {path} HTTP/1.1\r\n{headers}{accept}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
         stream
     }

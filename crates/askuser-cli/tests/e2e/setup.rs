@@ -102,7 +102,8 @@ fn every_client_is_set_up_and_everything_is_gone_again_afterwards() {
 #[test]
 fn the_real_file_behind_a_link_is_changed_and_keeps_its_mode() {
     let stage = stage();
-    let (link, real) = (stage.path("home/.gemini/settings.json"), stage.path("dotfiles.json"));
+    let link = stage.path("home/.gemini/settings.json");
+    let real = stage.path("dotfiles.json");
     fs::rename(&link, &real).unwrap();
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     symlink(&real, &link).unwrap();
@@ -619,7 +620,8 @@ fn what_is_no_regular_file_is_neither_waited_for_nor_read_without_end() {
 #[test]
 fn the_question_names_the_file_that_is_changed_and_not_its_link_alone() {
     let stage = stage().size(120, 40);
-    let (link, real) = (stage.path("home/.gemini/settings.json"), stage.path("home/dotfiles.json"));
+    let link = stage.path("home/.gemini/settings.json");
+    let real = stage.path("home/dotfiles.json");
     fs::rename(&link, &real).unwrap();
     symlink("../dotfiles.json", &link).unwrap();
     let mut terminal = init(&stage, &["gemini"]);

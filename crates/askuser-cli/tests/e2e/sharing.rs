@@ -11,7 +11,8 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
     terminal.wait_behind("ready$ ");
     let ask = "askuser ask --key-delay 0 --success-flash 0";
     // In a shell with job control, the second prompt is stopped in the background until it gets the foreground.
-    let (first, second) = (example("database"), example("package-manager"));
+    let first = example("database");
+    let second = example("package-manager");
     terminal.keys(&format!("{ask} {second} >two & {ask} {first} >one<enter>"));
     terminal.wait_for("Which database");
     terminal.wait_for("? keys");
@@ -35,7 +36,8 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
 fn two_prompts_in_one_pipeline_are_asked_one_after_the_other_and_each_gets_its_own_answer() {
     let stage = Stage::new();
     let ask = "askuser ask --key-delay 0 --success-flash 0";
-    let (first, second) = (example("database"), example("package-manager"));
+    let first = example("database");
+    let second = example("package-manager");
     let script =
         format!("({ask} {first} >one 2>err1; echo $? >code1) & ({ask} {second} >two 2>err2; echo $? >code2) & wait");
     let mut terminal = stage.shell(&script);

@@ -38,7 +38,8 @@ fn check_clean(terminal: &Terminal) {
         assert!(!screen.hide_cursor(), "the cursor is hidden");
         assert!(!screen.bracketed_paste(), "pastes are marked");
     });
-    let (wraps, last) = (b"\x1b[?7h", terminal.raw());
+    let wraps = b"\x1b[?7h";
+    let last = terminal.raw();
     let on = last.windows(wraps.len()).rposition(|bytes| bytes == wraps);
     let off = last.windows(wraps.len()).rposition(|bytes| bytes == b"\x1b[?7l");
     assert!(on >= off, "lines do not wrap");

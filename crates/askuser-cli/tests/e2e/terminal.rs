@@ -183,7 +183,9 @@ impl Stage {
         let child = pair.slave.spawn_command(command).expect("a process");
         // An open slave would hide the end of the output after the end of the process.
         drop(pair.slave);
-        let (seen, replying, replies) = (shared.clone(), writer.clone(), self.replies);
+        let seen = shared.clone();
+        let replying = writer.clone();
+        let replies = self.replies;
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = reader.read(&mut bytes) {
@@ -332,7 +334,8 @@ impl vt100::Callbacks for Surprises {
 
 impl Shared {
     fn new(columns: u16, rows: u16) -> Shared {
-        let (rows, columns) = (rows.try_into().expect("rows"), columns.try_into().expect("columns"));
+        let rows = rows.try_into().expect("rows");
+        let columns = columns.try_into().expect("columns");
         let parser = vt100::Parser::new_with_callbacks(rows, columns, 10_000, Surprises::default());
         Shared {
             seen: Mutex::new(Seen { parser, reading: Reading::Text, raw: Vec::new(), closed: false }),
@@ -531,7 +534,8 @@ impl Terminal {
 
     /// Changes the size of the screen, then the size in the kernel.
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
-        let (high, wide) = (rows.try_into().expect("rows"), columns.try_into().expect("columns"));
+        let high = rows.try_into().expect("rows");
+        let wide = columns.try_into().expect("columns");
         self.shared.update(|seen| seen.parser.set_size(high, wide));
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         self.master.resize(size).expect("a new size");

@@ -89,7 +89,8 @@ fn beyond_this_machine_it_serves_only_with_a_credential_and_says_what_is_not_enc
 #[cfg(unix)]
 fn our_commands_work_at_an_address_as_on_a_file() {
     let home = Home::new();
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("laptop", "--answer");
     let server = home.serve("127.0.0.1:0");
     let at_address = |token: &str, words: &[&str]| {
         let mut command = home.command(words);
@@ -158,7 +159,8 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
 #[cfg(unix)]
 fn a_token_file_of_the_environment_is_no_device() {
     let home = Home::new();
-    let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let device = home.token("laptop", "--answer");
     let server = home.serve("127.0.0.1:0");
     token_file(&home, &server.url(), &device);
     let file = home.folder.path().join("device").display().to_string();
@@ -299,7 +301,8 @@ fn question_that(home: &Home, what: &str, is_so: impl Fn(&Value) -> bool) -> Val
 #[test]
 fn an_mcp_client_asks_at_the_same_address_with_a_token_that_asks() {
     let home = Home::new();
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("laptop", "--answer");
     let server = home.serve("127.0.0.1:0");
     assert!(
         server.send("POST", "/mcp", Some(&answer), INITIALIZE).starts_with("HTTP/1.1 403"),
@@ -343,7 +346,8 @@ fn revoking_a_token_cuts_an_open_mcp_stream_at_once() {
     let home = Home::new();
     let (ask, other) = (home.token("ci", "--ask"), home.token("cd", "--ask"));
     let server = home.serve("127.0.0.1:0");
-    let (client, kept) = (McpClient::new(&server, &ask), McpClient::new(&server, &other));
+    let client = McpClient::new(&server, &ask);
+    let kept = McpClient::new(&server, &other);
     let mut streams = [client.open("GET", ""), client.open("POST", QUESTION)];
     let mut others = kept.open("GET", "");
     question_that(&home, "it is asked", |_| true);
@@ -365,7 +369,8 @@ fn who_waits_at_a_server_that_goes_away_says_so_once_and_gets_the_answer_from_th
     let home = Home::new();
     let ask = home.token("ci", "--ask");
     let mut server = home.serve("127.0.0.1:0");
-    let (url, listen) = (server.url(), server.address.to_string());
+    let url = server.url();
+    let listen = server.address.to_string();
     let words = ["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: 1", "-o", "B: 2", "--via", "inbox"];
     let mut command = home.command(&words);
     command.env("ASKUSER_STORE", &url).env("ASKUSER_TOKEN", &ask);
@@ -398,7 +403,8 @@ fn who_waits_at_a_server_that_goes_away_says_so_once_and_gets_the_answer_from_th
 #[test]
 fn an_administrator_manages_tokens_and_devices_through_the_server() {
     let home = Home::new();
-    let (root, ask) = (home.token("root", "--admin"), home.token("ci", "--ask"));
+    let root = home.token("root", "--admin");
+    let ask = home.token("ci", "--ask");
     let server = home.serve("127.0.0.1:0");
     let elsewhere = Home::new();
     let run = |token: &str, words: &[&str]| {

@@ -65,7 +65,8 @@ fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_
     if !certify(home.folder.path()) {
         return;
     }
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("laptop", "--answer");
     let served = home.serve_with(&["--listen", "127.0.0.1:0", "--tls", "serve.pem", "serve.key"]);
     assert!(served.url().starts_with("https://127.0.0.1:"), "{}", served.url());
     asks_and_answers(&home, &served.url(), Some(&home.folder.path().join("ca.pem")), &ask, &answer);
@@ -121,7 +122,8 @@ fn proxy(listener: TcpListener, to: std::net::SocketAddr) {
 #[test]
 fn behind_a_proxy_the_public_address_is_the_only_further_name() {
     let home = Home::new();
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("laptop", "--answer");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let public = format!("http://{}", listener.local_addr().unwrap());
     let mut child = home

@@ -28,16 +28,21 @@ fn person(store: impl Store + 'static) -> Handle {
 #[test]
 fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice() {
     let home = Home::new();
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("phone", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("phone", "--answer");
     let mut server = home.serve("127.0.0.1:0");
-    let (url, listen) = (server.url(), server.address.to_string());
+    let url = server.url();
+    let listen = server.address.to_string();
     let is_over = AtomicBool::new(false);
     // The answers that each waiter got, and the attempts that were told that they won.
     let (delivered, won) = (Mutex::new(BTreeMap::new()), Mutex::new(BTreeMap::<String, usize>::new()));
     let asked = std::thread::scope(|scope| {
         let askers: Vec<_> = (0..3)
             .map(|asker| {
-                let (url, ask, delivered, is_over) = (&url, &ask, &delivered, &is_over);
+                let url = &url;
+                let ask = &ask;
+                let delivered = &delivered;
+                let is_over = &is_over;
                 scope.spawn(move || {
                     let agent = agent(store_at(url, ask));
                     let mut asked = 0;
@@ -54,7 +59,10 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
             })
             .collect();
         for name in ["a", "b"] {
-            let (url, answer, won, is_over) = (&url, &answer, &won, &is_over);
+            let url = &url;
+            let answer = &answer;
+            let won = &won;
+            let is_over = &is_over;
             scope.spawn(move || {
                 let person = person(store_at(url, answer));
                 let mut count = 0;
@@ -88,7 +96,8 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
         askers.into_iter().map(|asker| asker.join().unwrap()).sum::<usize>()
     });
     let store = person(SqliteStore::open(&home.inbox()).unwrap());
-    let (delivered, won) = (delivered.into_inner().unwrap(), won.into_inner().unwrap());
+    let delivered = delivered.into_inner().unwrap();
+    let won = won.into_inner().unwrap();
     assert_eq!(delivered.len(), asked, "every waiter came back");
     for (id, ending) in &delivered {
         let kept = pollster::block_on(store.get(id)).unwrap();
@@ -105,7 +114,8 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
 #[test]
 fn two_servers_on_one_file_and_commands_beside_them_see_the_same() {
     let home = Home::new();
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("phone", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("phone", "--answer");
     let servers = [home.serve("127.0.0.1:0"), home.serve("127.0.0.1:0")];
     let agent = agent(store_at(&servers[0].url(), &ask));
     let person = person(store_at(&servers[1].url(), &answer));

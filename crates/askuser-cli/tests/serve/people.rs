@@ -10,7 +10,8 @@ fn text(bytes: &[u8]) -> &str {
 #[test]
 fn a_question_is_answered_by_whom_it_is_for_and_whoever_is_removed_answers_nothing() {
     let home = Home::new();
-    let (ask, admin) = (home.token("ci", "--ask"), home.token("root", "--admin"));
+    let ask = home.token("ci", "--ask");
+    let admin = home.token("root", "--admin");
     let server = home.serve("127.0.0.1:0");
     let at = |token: &str, words: &[&str]| -> Output {
         let mut command = home.command(words);
@@ -40,7 +41,8 @@ fn a_question_is_answered_by_whom_it_is_for_and_whoever_is_removed_answers_nothi
     let unknown = put("bob,adda");
     assert!(text(&unknown.stderr).contains("nobody has the name \"adda\""), "{unknown:?}");
     let put = |names: &str| text(&put(names).stdout).trim().to_owned();
-    let (first, second) = (put("bob"), put("ops"));
+    let first = put("bob");
+    let second = put("ops");
     let listed = at(&ops, &["inbox"]);
     let lines: Vec<&str> = text(&listed.stdout).lines().collect();
     assert!(lines[0].starts_with(&second) && lines[1].starts_with(&first), "mine first, whatever $USER is: {lines:?}");

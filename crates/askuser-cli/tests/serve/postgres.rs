@@ -41,9 +41,11 @@ fn two_servers_on_one_database_are_one_inbox_and_who_asks_or_answers_is_sent_to_
     let Some(database) = PostgresServer::start(&["fsync=off"]) else { return };
     let mut home = Home::new();
     home.store = Some(format!("{}&password=secret", database.address()));
-    let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let answer = home.token("laptop", "--answer");
     assert!(succeeds(home.run(&["token", "list"])).starts_with("ci  ask  made "));
-    let (here, there) = (home.serve("127.0.0.1:0"), home.serve("127.0.0.1:0"));
+    let here = home.serve("127.0.0.1:0");
+    let there = home.serve("127.0.0.1:0");
     let pair = format!("{{\"code\": \"{}\", \"name\": \"Pixel\"}}", here.code);
     assert!(there.send("POST", "/api/v1/pair", None, &pair).starts_with("HTTP/1.1 200"), "either lets it in");
     assert!(succeeds(home.run(&["devices"])).starts_with("Pixel  answer"));

@@ -63,7 +63,8 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
         "1 was a ping: the TypeScript SDK takes a cancellation of request 0 for one of nothing"
     );
     desk.choose(&desk.pending(1).await[0], "SQLite").await;
-    let (mut closed, mut answered) = (false, false);
+    let mut closed = false;
+    let mut answered = false;
     for _ in 0..2 {
         let message = client.next().await;
         closed |= message["method"] == "notifications/cancelled" && message["params"]["requestId"] == dialog["id"];

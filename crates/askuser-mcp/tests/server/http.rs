@@ -40,7 +40,9 @@ impl Site {
 
     async fn send(&self, method: &str, headers: &str, body: &str) -> Reply {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
-        let (address, query, length) = (&self.address, self.query, body.len());
+        let address = &self.address;
+        let query = self.query;
+        let length = body.len();
         let head = format!(
             "{method} {HTTP_PATH}{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\
              Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\

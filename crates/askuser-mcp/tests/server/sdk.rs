@@ -28,9 +28,10 @@ impl ClientHandler for WithDialog {
         form: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        match serde_json::to_string(&form).is_ok_and(|form| form.contains("SQLite")) {
-            true => Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": "SQLite"}))),
-            false => Ok(ElicitResult::new(ElicitationAction::Decline)),
+        if serde_json::to_string(&form).is_ok_and(|form| form.contains("SQLite")) {
+            Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": "SQLite"})))
+        } else {
+            Ok(ElicitResult::new(ElicitationAction::Decline))
         }
     }
 }
@@ -43,7 +44,8 @@ async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
     let desk = Desk::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}{HTTP_PATH}", listener.local_addr().unwrap());
-    let (server, end) = (server(&desk, options()), CancellationToken::new());
+    let server = server(&desk, options());
+    let end = CancellationToken::new();
     let stop = end.clone();
     let of = desk.clone();
     let served = tokio::spawn(async move { serve_http(&of, server, listener, stop).await });

@@ -196,7 +196,8 @@ impl Connection {
         &self,
         sent: &ApiRequest,
     ) -> Result<Result<T, Problem>, StoreError> {
-        let (began, mut pause) = (Instant::now(), SOON);
+        let began = Instant::now();
+        let mut pause = SOON;
         loop {
             let left = self.patience.limit.map_or(REPLY, |limit| limit.saturating_sub(began.elapsed()));
             let why = match self.try_within(left.min(REPLY), sent).await {

@@ -124,7 +124,8 @@ impl HttpStore {
         F: Future<Output = Result<T, StoreError>> + Send + 'static,
     {
         let (reply, replied) = oneshot::channel();
-        let (work, connection) = (work(self.connection.clone()), self.connection.clone());
+        let work = work(self.connection.clone());
+        let connection = self.connection.clone();
         let sending = connection.clone();
         let _ = self.jobs.send(Box::pin(async move {
             let done = sending.patience.stop.run_until_cancelled(work).await;
@@ -336,9 +337,11 @@ impl Store for HttpStore {
     }
 
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {
-        let (by, mut filter) = (by.clone(), filter.clone());
+        let by = by.clone();
+        let mut filter = filter.clone();
         self.call(move |connection| async move {
-            let (mut page, mut left) = (Page::default(), filter.limit.unwrap_or(u32::MAX));
+            let mut page = Page::default();
+            let mut left = filter.limit.unwrap_or(u32::MAX);
             loop {
                 filter.limit = Some(left.min(STRETCH));
                 let list = ApiRequest::new(Method::GET, "/questions").by(&by).with(&List::from(&filter));
@@ -368,7 +371,9 @@ impl Store for HttpStore {
         }
         let by = by.clone();
         self.call(move |connection| async move {
-            let (mut all, mut after, mut is_first) = (Events::default(), after, true);
+            let mut all = Events::default();
+            let mut after = after;
+            let mut is_first = true;
             loop {
                 let left = limit - u32::try_from(all.events.len()).unwrap_or(limit).min(limit);
                 let stretch = After { after: Some(after), limit: Some(left.min(STRETCH)) };
@@ -392,7 +397,8 @@ impl Store for HttpStore {
     }
 
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
-        let (by, what) = (by.clone(), what.clone());
+        let by = by.clone();
+        let what = what.clone();
         if let (Watched::All, Err(error)) = (&what, by.check(Operation::Follow)) {
             return failed(error);
         }

@@ -44,7 +44,8 @@ pub(super) async fn watch(connection: &Arc<Connection>, what: &Watched) -> Resul
 
 /// Keeps the stream open and sends its events to the watches.
 async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
-    let (mut last, mut pause) = (None, SOON);
+    let mut last = None;
+    let mut pause = SOON;
     loop {
         let Some(connection) = connection.upgrade() else { return };
         match timeout(SILENCE, connection.stream(last)).await {

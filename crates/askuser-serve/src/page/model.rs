@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 /// Returns the data that the page needs beside the question's JSON.
 pub(crate) fn model(question: &StoredQuestion) -> Value {
     let request = &question.request;
-    let (origin, purpose) = (request.origin(), request.key().purpose);
+    let origin = request.origin();
+    let purpose = request.key().purpose;
     let resolution = question.ending.as_ref().and_then(Ending::resolution);
     let line = |text: &Option<String>| text.as_deref().map(|text| sanitize::line(text).trim().to_owned());
     let folder = line(&origin.folder).map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
@@ -90,9 +91,10 @@ fn option(option: &Choice) -> Value {
 /// Parses a text into rows as the prompt does. Without lists and code blocks, only bold text and inline code are
 /// parsed.
 fn rows(text: &str) -> Vec<Row> {
-    match has_blocks(text) {
-        true => askuser_markdown::rows(text),
-        false => text.lines().map(|line| row(inline(line).unwrap_or_else(|| pieces(line)))).collect(),
+    if has_blocks(text) {
+        askuser_markdown::rows(text)
+    } else {
+        text.lines().map(|line| row(inline(line).unwrap_or_else(|| pieces(line)))).collect()
     }
 }
 

@@ -506,7 +506,8 @@ fn the_document_is_served_and_lists_every_route() {
 #[test]
 fn an_administrator_and_no_other_removes_what_ended_before_a_time_that_is_past() {
     let site = Site::new();
-    let (id, waits) = (site.put("1"), site.put("2"));
+    let id = site.put("1");
+    let waits = site.put("2");
     let answered = site.send(&site.answer, "POST", &format!("/questions/{id}/answer"), sqlite());
     let later = answered.body["ended_ms"].as_u64().unwrap() + 1;
     std::thread::sleep(Duration::from_millis(5));

@@ -35,7 +35,8 @@ fn a_server_that_goes_and_comes_back_loses_no_waiter_and_no_answer() {
     };
     let patience = Patience { on_away: Some(on_away), ..Patience::default() };
     let http = Arc::new(HttpStore::open(&server.url(), &token, patience).unwrap());
-    let (agent, request) = (Handle::new(http, Principal::agent(request().origin())), request());
+    let agent = Handle::new(http, Principal::agent(request().origin()));
+    let request = request();
     let put = wait(agent.put(&request, None)).unwrap();
     let id = put.question.id.clone();
     let ada = Handle::new(Arc::new(store.clone()), Principal::person("ada", Via::Inbox));

@@ -39,7 +39,8 @@ fn a_code_lets_a_browser_in_only_after_somebody_has_seen_where_it_is() {
     let site = Site::new();
     let browser = || site.client().header("User-Agent", "Firefox on a phone");
     let shown = browser().send("POST", "/pair/code", json!({})).body;
-    let (code, secret) = (shown["code"].as_str().unwrap(), shown["secret"].as_str().unwrap());
+    let code = shown["code"].as_str().unwrap();
+    let secret = shown["secret"].as_str().unwrap();
     assert!(code.len() == 9 && code.as_bytes()[4] == b'-', "{code}");
     let claim = |secret: &str| browser().send("POST", "/pair/claim", json!({"code": code, "secret": secret}));
     let early = claim(secret);

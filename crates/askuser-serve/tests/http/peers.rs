@@ -91,7 +91,8 @@ fn a_link_cannot_name_another_server() {
 #[test]
 fn a_late_answer_decides_its_own_question_or_none() {
     let site = Site::new();
-    let (ended, waits) = (site.put("1"), site.put("2"));
+    let ended = site.put("1");
+    let waits = site.put("2");
     let answer = |id: &str| site.send(&site.answer, "POST", &format!("/questions/{id}/answer"), sqlite()).status;
     assert_eq!(answer(&ended), 200);
     assert_eq!(answer(&ended), 409);

@@ -30,7 +30,10 @@ impl Stream {
     /// Reads the next frame: its id, its event, its data. Returns `None` at the end. A heartbeat is an event without
     /// data.
     fn next(&mut self) -> Option<(Option<u64>, String, Value)> {
-        let (mut id, mut event, mut data, mut line) = (None, String::new(), Value::Null, String::new());
+        let mut id = None;
+        let mut event = String::new();
+        let mut data = Value::Null;
+        let mut line = String::new();
         loop {
             line.clear();
             if self.0.read_line(&mut line).unwrap() == 0 {
@@ -102,7 +105,8 @@ fn revoking_ends_open_streams_at_once_also_from_another_process() {
     let site = Site::new();
     let shell = askuser_inbox::SqliteStore::open(site.store.path()).unwrap();
     let phone = token_for(&site.store, "lost phone", CredentialScope::Answer, "ada");
-    let (mut lost, mut kept) = (Stream::open(&site, &phone, None), Stream::open(&site, &site.answer, None));
+    let mut lost = Stream::open(&site, &phone, None);
+    let mut kept = Stream::open(&site, &site.answer, None);
     lost.next().unwrap();
     kept.next().unwrap();
     let id = phone.split('_').nth(1).unwrap();

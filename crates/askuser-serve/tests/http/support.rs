@@ -47,7 +47,9 @@ impl Server {
         change(&mut options);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).unwrap();
-        let (address, end, store) = (listener.local_addr().unwrap(), CancellationToken::new(), Arc::new(store.clone()));
+        let address = listener.local_addr().unwrap();
+        let end = CancellationToken::new();
+        let store = Arc::new(store.clone());
         let told = end.clone();
         let thread = std::thread::spawn(move || {
             runtime.block_on(serve(store.clone(), store, listener, options, told)).unwrap();
@@ -393,7 +395,8 @@ mod document {
         let path = path.split('?').next().unwrap_or_default();
         let routes = document()["paths"].as_object().unwrap();
         let matches = |route: &str| {
-            let (parts, given) = (route.split('/').count(), path.split('/').count());
+            let parts = route.split('/').count();
+            let given = path.split('/').count();
             let mut pairs = route.split('/').zip(path.split('/'));
             parts == given && pairs.all(|(part, given)| part == given || part.starts_with('{'))
         };

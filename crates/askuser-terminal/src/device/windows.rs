@@ -192,9 +192,10 @@ impl Device {
         if !self.resized && event::poll(pause)? {
             self.drain_input(inputs)?;
         }
-        Ok(match inputs.len() > before {
-            true => Some(DeviceEvent::Input),
-            false => std::mem::take(&mut self.resized).then_some(DeviceEvent::Resized),
+        Ok(if inputs.len() > before {
+            Some(DeviceEvent::Input)
+        } else {
+            std::mem::take(&mut self.resized).then_some(DeviceEvent::Resized)
         })
     }
 

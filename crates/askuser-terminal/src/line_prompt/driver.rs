@@ -65,10 +65,12 @@ fn run(
     kept: &mut KeptQuestion<'_>,
 ) -> io::Result<End> {
     let started = Instant::now();
-    let (mut inputs, mut line) = (Vec::new(), String::new());
+    let mut inputs = Vec::new();
+    let mut line = String::new();
     device.write(&encode(&intro(line_prompt), charset))?;
     loop {
-        let (now, mut effects) = (Instant::now(), Vec::new());
+        let now = Instant::now();
+        let mut effects = Vec::new();
         let offered = line_prompt.prompt.rival().cloned();
         let why = kept.look(&mut line_prompt.prompt, now);
         let is_offered = line_prompt.prompt.rival().is_some_and(|rival| Some(rival) != offered.as_ref());

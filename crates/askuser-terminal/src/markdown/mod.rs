@@ -77,9 +77,9 @@ pub(crate) fn render_wrapped(rows: &[Row], theme: &Theme, columns: usize, base: 
 
 /// Returns the runs of a row with their styles. Without colours, code stands between backticks.
 pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String, Style)> {
-    let text = |piece: &Piece| match piece.look.token == Token::Code && theme.depth == ColorDepth::None {
-        true => format!("`{}`", piece.text),
-        false => piece.text.clone(),
+    let text = |piece: &Piece| {
+        let is_marked = piece.look.token == Token::Code && theme.depth == ColorDepth::None;
+        if is_marked { format!("`{}`", piece.text) } else { piece.text.clone() }
     };
     pieces.iter().map(|piece| (text(piece), style(piece.look, base, theme))).collect()
 }

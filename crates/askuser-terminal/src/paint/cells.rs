@@ -107,14 +107,16 @@ impl Drawn {
     /// Returns the change of each span; `None` if the spans of the old line stand in other columns.
     pub(super) fn changes(&self, old: &Drawn) -> Option<Vec<(&str, Pen, Change)>> {
         let is_whole = |drawn: &Drawn| drawn.line.is_plain() && drawn.line.columns() <= usize::from(drawn.columns);
-        let (new, old_spans) = (&self.line.spans, &old.line.spans);
+        let new = &self.line.spans;
+        let old_spans = &old.line.spans;
         // If the length of the row changes, its cells are compared instead.
         let has_end = new.last().is_some_and(|span| !span.content.ends_with(' '));
         if !has_end || !is_whole(self) || !is_whole(old) || !(old_spans.is_empty() || old_spans.len() == new.len()) {
             return None;
         }
         let changes = new.iter().enumerate().map(|(i, span)| {
-            let (text, pen) = (&*span.content, pen_of(&self.line, span));
+            let text = &*span.content;
+            let pen = pen_of(&self.line, span);
             let before = old_spans.get(i).map(|span| (&*span.content, pen_of(&old.line, span)));
             let marks_blanks = pen.marks_blanks() || before.is_some_and(|(_, pen)| pen.marks_blanks());
             let change = match before {
@@ -136,7 +138,8 @@ impl Drawn {
         let columns = usize::from(self.columns);
         let mut row = Row::with_capacity(columns.min(self.line.columns()));
         for span in &self.line.spans {
-            let (text, pen) = (&*span.content, pen_of(&self.line, span));
+            let text = &*span.content;
+            let pen = pen_of(&self.line, span);
             if self.line.is_plain() && text.is_ascii() {
                 let symbols = text.as_bytes().chunks_exact(1).take(columns - row.len());
                 row.extend(symbols.map(|symbol| Glyph::plain(symbol, pen)));

@@ -65,7 +65,10 @@ pub(crate) fn set_of(questions: &[Value]) -> QuestionSet {
 /// and longer than a screen.
 pub(crate) fn long() -> QuestionSet {
     let description = |name: &str| numbered(name, 200);
-    let (a, b, c, d) = (description("a"), description("b"), description("c"), description("d"));
+    let a = description("a");
+    let b = description("b");
+    let c = description("c");
+    let d = description("d");
     let options = [("First", a.as_str()), ("Second", b.as_str()), ("Third", c.as_str()), ("Fourth", d.as_str())];
     set_of(&[question(&numbered("q", 2_000), "Long", false, &options)])
 }

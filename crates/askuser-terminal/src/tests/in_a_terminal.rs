@@ -36,7 +36,9 @@ pub(crate) fn run(name: &str, keys: &[(&str, &str)]) -> String {
             }
         }
     });
-    let (mut seen, mut keys, deadline) = (Vec::new(), keys.iter(), Instant::now() + Duration::from_secs(20));
+    let mut seen = Vec::new();
+    let mut keys = keys.iter();
+    let deadline = Instant::now() + Duration::from_secs(20);
     let mut next = keys.next();
     while let Ok(bytes) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         seen.extend(bytes);

@@ -72,7 +72,8 @@ fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>
 pub(super) fn hidden(window: Window, theme: &Theme, phase: PromptPhase) -> Vec<String> {
     let signs = theme.signs;
     let (page_up, page_down) = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };
-    let (above, below) = (window.offset, window.total - window.end());
+    let above = window.offset;
+    let below = window.total - window.end();
     let (what, page) = match (above, below) {
         (0, 0) => return vec![String::new()],
         (0, below) => (format!("{} {below}", signs.down), page_down),

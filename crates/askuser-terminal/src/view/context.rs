@@ -39,7 +39,9 @@ fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static
             let lines = diff_lines(diff, theme);
             let numbers: Vec<String> = lines.iter().map(|line| line.number.clone()).collect();
             let text: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
-            let (mut at, mut row, mut changed) = (lines.iter(), 0, None);
+            let mut at = lines.iter();
+            let mut row = 0;
+            let mut changed = None;
             let mut role = Role::Text;
             let rows = barred::exactly(&text.join("\n"), &numbers, theme, columns, |_, start| {
                 if start == Start::Line {

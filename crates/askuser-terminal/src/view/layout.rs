@@ -65,7 +65,8 @@ impl Layout<'_, '_> {
             let first = why.map(|why| side_text::first_rows(why, self.theme, inside.into(), most));
             let (rows, is_whole) = first.unwrap_or((Vec::new(), true));
             let theme = Theme { prompt_style: style, ..*self.theme };
-            let (columns, list) = (self.columns.into(), list.into());
+            let columns = self.columns.into();
+            let list = list.into();
             let composer = Composer::new(self.prompt, &theme, self.phase, columns, list, laid_out);
             let mut content = composer.compose(is_whole);
             let blank = content.blank.clone();
@@ -166,9 +167,10 @@ impl Layout<'_, '_> {
                 (is_choosing && self.is_below(&viewport)).then_some(self.theme.signs.down)
             };
             let most = [usize::from(self.columns / 2), ROOM_FOR_STATUS];
-            let status = match has_border {
-                true => Vec::new(),
-                false => border::status(self.prompt, self.theme, self.phase, viewport.page, most),
+            let status = if has_border {
+                Vec::new()
+            } else {
+                border::status(self.prompt, self.theme, self.phase, viewport.page, most)
             };
             let hints = footer_hints(key, self.prompt, content.is_why_whole);
             content.footer = vec![composer.last_line(LastLine::Hints { read_on: key, hints, status })];
@@ -191,9 +193,13 @@ impl Layout<'_, '_> {
     fn is_below(&self, viewport: &Viewport) -> bool {
         let Some((_, draft)) = self.prompt.current() else { return false };
         let place = self.prompt.place();
-        viewport.rows.get(place).is_some_and(|row| match self.prompt.focus() == draft.other_row() {
-            true => row.start >= viewport.page.end(),
-            false => row.start >= viewport.page.offset && !viewport.shows(place),
+        let is_other = self.prompt.focus() == draft.other_row();
+        viewport.rows.get(place).is_some_and(|row| {
+            if is_other {
+                row.start >= viewport.page.end()
+            } else {
+                row.start >= viewport.page.offset && !viewport.shows(place)
+            }
         })
     }
 

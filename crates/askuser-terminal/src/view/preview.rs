@@ -54,9 +54,10 @@ pub(super) fn preview(
     if question.form() == Form::Pick || question.options().iter().all(|option| option.preview().is_none()) {
         return None;
     }
-    let (place, columns) = match columns >= BESIDE_FROM {
-        true => (Place::Beside(columns.min(MAX_COLUMNS) * 9 / 20), columns.min(MAX_COLUMNS)),
-        false => (Place::Below, columns),
+    let (place, columns) = if columns >= BESIDE_FROM {
+        (Place::Beside(columns.min(MAX_COLUMNS) * 9 / 20), columns.min(MAX_COLUMNS))
+    } else {
+        (Place::Below, columns)
     };
     let left = match place {
         Place::Beside(list) => list,

@@ -77,7 +77,8 @@ impl<'a, 'b> Composer<'a, 'b> {
             columns,
             text_columns,
         };
-        let (is_origin_shown, lines) = (false, PromptLines::default());
+        let is_origin_shown = false;
+        let lines = PromptLines::default();
         let parts = laid_out.parts(of);
         Composer { prompt, theme, phase, columns, text_columns, is_origin_shown, border, parts, lines }
     }
@@ -128,7 +129,8 @@ impl Composer<'_, '_> {
         let (title, progress) = match (self.prompt.mode(), self.prompt.page()) {
             (InputMode::Help, _) => (Some("Keys"), Vec::new()),
             (_, Page::Question(i)) if several => {
-                let (number, count) = (i + 1, questions.len());
+                let number = i + 1;
+                let count = questions.len();
                 (
                     Some(questions[i].header()),
                     vec![format!("  Question {number} of {count}"), format!("  {number} of {count}")],
@@ -276,7 +278,9 @@ impl Composer<'_, '_> {
 
     /// Returns a line below a page: the bottom border or the key hints.
     pub(super) fn last_line(&mut self, of: LastLine) -> SharedLine {
-        let (theme, columns, edge) = (self.theme, self.columns, self.style(self.border));
+        let theme = self.theme;
+        let columns = self.columns;
+        let edge = self.style(self.border);
         self.parts.last_line(of, |of| match of {
             LastLine::Border { columns, time } => border::bottom(columns, time, edge, theme),
             LastLine::Hints { read_on, hints, mut status } => {

@@ -24,7 +24,8 @@ fn view(prompt: &Prompt, theme: &Theme, phase: PromptPhase, (columns, rows): Siz
 }
 
 fn drawn(view: &View) -> Buffer {
-    let (columns, rows) = (view.columns, view.lines.len() as u16);
+    let columns = view.columns;
+    let rows = view.lines.len() as u16;
     let area = Rect::new(0, 0, columns, rows);
     let mut buffer = Buffer::empty(area);
     view.render(area, &mut buffer);
@@ -48,7 +49,8 @@ fn look(prompt: &mut Prompt, size: Size) {
 fn rows(buffer: &Buffer) -> Vec<String> {
     let columns = usize::from(buffer.area.width).max(1);
     let row = |cells: &[ratatui_core::buffer::Cell]| {
-        let (mut text, mut x) = (String::new(), 0);
+        let mut text = String::new();
+        let mut x = 0;
         while let Some(cell) = cells.get(x) {
             text.push_str(cell.symbol());
             x += width(cell.symbol()).max(1);

@@ -321,7 +321,8 @@ impl Theme {
 
 /// Returns the contrast of two colours, by WCAG 2.
 fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
-    let (a, b) = (luminance(a), luminance(b));
+    let a = luminance(a);
+    let b = luminance(b);
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
@@ -576,7 +577,8 @@ mod tests {
         {
             for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
                 let theme = Theme { background, depth, ..Theme::default() };
-                let (focused, ticked) = (theme.focused(Role::Text), theme.ticked());
+                let focused = theme.focused(Role::Text);
+                let ticked = theme.ticked();
                 let has_another_colour = focused.fg != ticked.fg;
                 assert!(has_another_colour || focused.add_modifier != ticked.add_modifier, "{theme:?}");
             }

@@ -36,7 +36,8 @@ pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
 /// assert_eq!(lines, ["Which", "database", "?"]);
 /// ```
 pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
-    let (first, rest) = (first.max(2), rest.max(2));
+    let first = first.max(2);
+    let rest = rest.max(2);
     if plain_columns(text).is_some_and(|columns| columns <= first) {
         return std::iter::once(0..text.len()).collect();
     }
@@ -95,7 +96,9 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
     let mut rows = Vec::new();
     let mut at = 0;
     for line in text.split('\n') {
-        let (mut from, mut column, mut start) = (at, 0, Start::Line);
+        let mut from = at;
+        let mut column = 0;
+        let mut start = Start::Line;
         // The text may be a long file, and most of its lines fit.
         let is_ascii = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if is_ascii || (line.len() <= limit && plain_columns(line).is_some()) {
@@ -157,7 +160,8 @@ pub fn wrap_styled(
     further: &[Span<'static>],
     columns: usize,
 ) -> Vec<Line<'static>> {
-    let (mut text, mut pieces) = (String::new(), Vec::new());
+    let mut text = String::new();
+    let mut pieces = Vec::new();
     for (words, style) in words {
         text.push_str(words.as_ref());
         pieces.push((text.len(), style));
@@ -307,7 +311,8 @@ mod tests {
 
     #[test]
     fn styles_stay_with_their_words_when_they_are_wrapped() {
-        let (bold, plain) = (Style::new().bold(), Style::new());
+        let bold = Style::new().bold();
+        let plain = Style::new();
         let lines = wrap_styled([("one ", plain), ("two three", bold), ("", plain), (" four", plain)], &[], &[], 7);
         let spans =
             |line: &Line<'static>| line.spans.iter().map(|s| (s.content.to_string(), s.style)).collect::<Vec<_>>();

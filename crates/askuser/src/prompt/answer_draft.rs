@@ -80,7 +80,8 @@ impl AnswerDraft {
     }
 
     pub(super) fn unsent(&self, question: &Question) -> Option<Unsent> {
-        let (notes, is_chosen) = (self.written_notes(), self.is_picked(self.other_row()));
+        let notes = self.written_notes();
+        let is_chosen = self.is_picked(self.other_row());
         let typed = self.other.written().filter(|_| !is_chosen);
         let has_text = typed.is_some() || !notes.is_empty();
         let answer = self.answer(question).or_else(|| has_text.then(|| question.without_choice(&notes)))?;

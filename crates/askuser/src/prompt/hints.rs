@@ -87,7 +87,8 @@ impl Prompt {
 
     /// Returns the wanted bindings that have an effect in the current state.
     fn bindings(&self, is_wanted: fn(&Binding) -> bool) -> impl Iterator<Item = &'static Binding> {
-        let (context, several) = (self.context(), self.drafts.len() > 1);
+        let context = self.context();
+        let several = self.drafts.len() > 1;
         let here = move |row: &&Binding| {
             row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
         };

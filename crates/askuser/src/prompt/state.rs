@@ -627,10 +627,13 @@ impl Prompt {
             (InputMode::Typing(_), _) => KeyContext::Typing,
             (_, None) => KeyContext::Review,
             (_, Some((question, _))) if question.form() == Form::Confirm => KeyContext::Confirm,
-            (_, Some((question, _))) if question.form() == Form::Pick => match question.is_multi_select() {
-                true => KeyContext::SearchMulti,
-                false => KeyContext::Search,
-            },
+            (_, Some((question, _))) if question.form() == Form::Pick => {
+                if question.is_multi_select() {
+                    KeyContext::SearchMulti
+                } else {
+                    KeyContext::Search
+                }
+            }
             (_, Some((_, draft))) if draft.focus == draft.other_row() => KeyContext::Other,
             (_, Some((question, _))) if question.is_multi_select() => KeyContext::Multi,
             (_, Some(_)) => KeyContext::Single,

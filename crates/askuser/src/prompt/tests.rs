@@ -1002,10 +1002,14 @@ fn the_last_wake_is_the_end() {
 /// screen, and the others below.
 fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
     let first = seen.iter().position(|&seen| seen).unwrap_or(0);
-    let start = |row: usize| match seen[row] {
-        true => offset + 2 * (row - first),
-        false if row < first => offset.saturating_sub(2 * (first - row)),
-        false => offset + 25 + 2 * row,
+    let start = |row: usize| {
+        if seen[row] {
+            offset + 2 * (row - first)
+        } else if row < first {
+            offset.saturating_sub(2 * (first - row))
+        } else {
+            offset + 25 + 2 * row
+        }
     };
     Viewport {
         page: Window { offset, height: 10, total: 30 },
@@ -1404,7 +1408,8 @@ proptest! {
     ) {
         let mut prompt = Prompt::new(set, ARMED);
         if walk(&mut prompt, steps, |_| {}).is_none() {
-            let (before, answers) = (drafts(&prompt), prompt.answers());
+            let before = drafts(&prompt);
+            let answers = prompt.answers();
             let turns = turns.iter().map(|&on| if on { KeyCode::Tab } else { KeyCode::BackTab });
             let turns = turns.map(|code| Step::Event(Event::Key(Key::plain(code)))).collect();
             prop_assert_eq!(walk(&mut prompt, turns, is_sound), None);

@@ -188,7 +188,8 @@ impl Prompt {
 
     fn enter(&mut self) -> Effect {
         let Page::Question(i) = self.page else { return self.enter_on_review() };
-        let (draft, multi) = (&self.drafts[i], self.set.questions()[i].is_multi_select());
+        let draft = &self.drafts[i];
+        let multi = self.set.questions()[i].is_multi_select();
         let focus = draft.focus;
         if !draft.is_listed(focus) {
             return self.reject(NO_MATCH.into());
@@ -271,9 +272,10 @@ impl Prompt {
             return self.show_first();
         }
         let draft = &mut self.drafts[i];
-        match self.set.questions()[i].is_multi_select() {
-            true => draft.picked[row] = !draft.picked[row],
-            false => draft.pick_only(row),
+        if self.set.questions()[i].is_multi_select() {
+            draft.picked[row] = !draft.picked[row]
+        } else {
+            draft.pick_only(row)
         }
         Effect::Continue
     }
@@ -397,7 +399,8 @@ impl Prompt {
     }
 
     fn down(&mut self) {
-        let (focus, last) = (self.place(), self.places().saturating_sub(1));
+        let focus = self.place();
+        let last = self.places().saturating_sub(1);
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -462,7 +465,8 @@ impl Prompt {
         match self.page {
             Page::Review => self.review_row = row,
             Page::Question(i) => {
-                let (question, draft) = (&self.set.questions()[i], &mut self.drafts[i]);
+                let question = &self.set.questions()[i];
+                let draft = &mut self.drafts[i];
                 draft.focus = row;
                 // Enter sends the marked row. On the row of an empty Other, Enter starts typing instead, so the mark
                 // stays. A row off the screen is marked by Enter itself.

@@ -22,7 +22,8 @@ impl QuestionSet {
     pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
         serde_json::from_str(text)
             .map_err(|error| {
-                let (path, limit) = ("input".into(), "must be a JSON object".into());
+                let path = "input".into();
+                let limit = "must be a JSON object".into();
                 Violation { path, fact: format!("not JSON ({error})"), limit }.into()
             })
             .and_then(|value| QuestionSet::parse(value, rules))
@@ -71,7 +72,8 @@ impl Reader<'_> {
     }
 
     fn question(&mut self, mut raw: Object, path: &str, texts: &mut Distinct<'_>) -> Option<Question> {
-        let (limits, form) = (*self.rules.limits(), self.rules.form());
+        let limits = *self.rules.limits();
+        let form = self.rules.form();
         if self.repairs() {
             repair::drop_other(&mut raw, path, &mut self.mended);
         }
@@ -82,7 +84,8 @@ impl Reader<'_> {
             Untrusted::new(question, &shown)
         });
         let header_path = format!("{path}.header");
-        let (mut header_chars, mut short_header) = (limits.header_chars, None);
+        let mut header_chars = limits.header_chars;
+        let mut short_header = None;
         if let (true, Some(Value::String(header))) = (self.repairs(), raw.get("header")) {
             short_header = repair::shorten(header, header_chars.max, &header_path, &mut self.mended);
             header_chars.max = usize::MAX;
@@ -104,7 +107,8 @@ impl Reader<'_> {
             let text = self.text(Some(text), &format!("{path}.placeholder"), Limits::DEFAULT.description_chars)?;
             Some(Untrusted::new(text.clone(), &shown_line(&text)))
         });
-        let (question, header) = (question?, header?);
+        let question = question?;
+        let header = header?;
         let shown_header = short_header.unwrap_or_else(|| shown_line(&header));
         let header = Untrusted::new(header, &shown_header);
         Some(Question { question, header, options: options?, multi_select: multi_select?, placeholder, form })

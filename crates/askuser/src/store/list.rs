@@ -64,9 +64,10 @@ impl Filter {
         if !by.is_a_person() || !(self.mine || self.pending == Some(true)) {
             return vec![(ListSection::All, self.clone())];
         }
-        let mut parts = match self.is_history() {
-            true => vec![ListSection::Mine, ListSection::Others],
-            false => vec![ListSection::Mine, ListSection::InBackground, ListSection::Others],
+        let mut parts = if self.is_history() {
+            vec![ListSection::Mine, ListSection::Others]
+        } else {
+            vec![ListSection::Mine, ListSection::InBackground, ListSection::Others]
         };
         if self.latest_first {
             parts.reverse();

@@ -59,9 +59,10 @@ pub enum Operation<'a> {
 impl Principal {
     /// Creates a person at this surface, or a policy if the surface asks no person.
     pub fn person(name: impl Into<String>, via: Via) -> Principal {
-        let kind = match via.is_a_person() {
-            true => Kind::Person { name: name.into(), via, device: None },
-            false => Kind::Policy { via },
+        let kind = if via.is_a_person() {
+            Kind::Person { name: name.into(), via, device: None }
+        } else {
+            Kind::Policy { via }
         };
         Principal { kind, credential_id: None }
     }
@@ -219,7 +220,8 @@ impl Principal {
     pub(super) fn stamp(&self, outcome: Outcome, at_ms: u64) -> Resolution {
         let resolution = match &self.kind {
             Kind::Person { name, via, device } => {
-                let (by, device) = (Some(name.clone()), device.clone());
+                let by = Some(name.clone());
+                let device = device.clone();
                 Resolution { by, device, ..Resolution::new(outcome, *via) }
             }
             Kind::Policy { via } => Resolution::new(outcome, *via),

@@ -384,7 +384,8 @@ mod tests {
 
     #[test]
     fn watchers_that_were_dropped_are_forgotten_though_nothing_happens_to_their_question() {
-        let (mut watchers, id) = (Watchers::default(), QuestionId::parse("0123456789ab").unwrap());
+        let mut watchers = Watchers::default();
+        let id = QuestionId::parse("0123456789ab").unwrap();
         let mut kept = watchers.add(&Watched::Question(id.clone()));
         for _ in 0..100_000 {
             drop(watchers.add(&Watched::Question(id.clone())));

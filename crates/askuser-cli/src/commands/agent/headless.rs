@@ -163,8 +163,12 @@ async fn converse(
     signals: &mut Signals,
     again: &Again,
 ) -> Result<u8, Failure> {
-    let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
-    let (cwd, replay, is_cut_off) = (agent.transcript().cwd(), agent.transcript().replay(), agent.is_cut_off());
+    let session = agent.transcript().id();
+    let model = agent.model();
+    let output = wanted.output;
+    let cwd = agent.transcript().cwd();
+    let replay = agent.transcript().replay();
+    let is_cut_off = agent.is_cut_off();
     let tally = Tally { mode: agent.mode(), ..Tally::default() };
     let (handle, events) = agent.start();
     let turns_left = usize::from(is_cut_off);

@@ -274,7 +274,8 @@ fn show(provider: &ModelProvider, models: &[ModelInfo], as_json: bool) -> String
     let full_name = |model: &ModelInfo| format!("{}/{}", provider.name, askuser::sanitize::line(&model.name));
     let width = models.iter().map(|model| full_name(model).chars().count()).max().unwrap_or(0);
     let line = |model: &ModelInfo| {
-        let (name, is_default) = (full_name(model), Some(model) == default);
+        let name = full_name(model);
+        let is_default = Some(model) == default;
         if as_json {
             let ModelInfo { title, context_window, .. } = model;
             let line = json!({"model": name, "title": title, "context_window": context_window, "default": is_default});

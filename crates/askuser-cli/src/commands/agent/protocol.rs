@@ -223,7 +223,8 @@ mod tests {
     /// Asks a question, writes these lines once the question waits, and returns the resolution.
     fn reply(lines: &str, id: &str) -> Resolution {
         let (front_end, mut typed, _requests, _told) = front_end();
-        let (asking, asked) = (front_end.clone(), request(id));
+        let asking = front_end.clone();
+        let asked = request(id);
         let thread = std::thread::spawn(move || ask(&asking, &asked));
         while front_end.queue.pending().is_empty() {
             std::thread::yield_now();

@@ -47,13 +47,16 @@ fn show(session: &Session, mention: Option<&str>, args: &ArgMatches) -> String {
         }
         return format!("{}\n", escape_invisible(&line));
     }
-    let folder = match args.get_flag("all") {
-        true => format!("  {}", sanitize::line(&session.cwd.display().to_string())),
-        false => String::new(),
+    let folder = if args.get_flag("all") {
+        format!("  {}", sanitize::line(&session.cwd.display().to_string()))
+    } else {
+        String::new()
     };
     let wanted = args.get_one::<String>("text").map_or("", String::as_str);
     let mention = mention.map(|line| format!("\n    {}", excerpt(line, wanted))).unwrap_or_default();
-    let (id, changed, opening) = (&session.id, words::date_time(changed_ms), excerpt(&session.opening, ""));
+    let id = &session.id;
+    let changed = words::date_time(changed_ms);
+    let opening = excerpt(&session.opening, "");
     format!("{id}  {changed}{folder}  {opening}{mention}\n")
 }
 

@@ -64,7 +64,8 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
             &cwd
         }
     };
-    let (mut all, mut room) = (Vec::new(), MAX_TOTAL_BYTES);
+    let mut all = Vec::new();
+    let mut room = MAX_TOTAL_BYTES;
     for folder in cwd.ancestors().take_while(|folder| folder.starts_with(root)) {
         let below = folder.strip_prefix(root).unwrap_or(folder);
         if let Some((name, text)) = folder_notes(folder, below, room) {
@@ -243,7 +244,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn no_folder_in_between_is_a_link() {
-        let (repository, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let repository = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
         std::fs::create_dir(repository.path().join(".git")).unwrap();
         write(repository.path().join("AGENTS.md"), "of the repository");
         write(elsewhere.path().join("b/AGENTS.md"), "elsewhere");
@@ -259,7 +261,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_does_not_send_a_file_from_elsewhere_to_the_provider() {
-        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
         std::fs::write(elsewhere.path().join("id_rsa"), "the secret").unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("id_rsa"), folder.path().join("AGENTS.md")).unwrap();
         assert!(!prompt(folder.path()).contains("the secret"));

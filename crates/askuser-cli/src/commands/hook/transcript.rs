@@ -175,7 +175,8 @@ mod tests {
         std::fs::write(&path, said("user", json!("go"))).unwrap();
         let event =
             json!({"transcript_path": path, "tool_name": "Bash", "tool_input": {"command": "make"}, "session_id": "s"});
-        let (writer, text) = (path.clone(), transcript());
+        let writer = path.clone();
+        let text = transcript();
         let late = std::thread::spawn(move || {
             sleep(Duration::from_millis(100));
             std::fs::write(writer, text).unwrap();
@@ -188,7 +189,8 @@ mod tests {
     #[test]
     fn only_a_regular_file_of_this_user_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        let real = folder.path().join("real");
+        let link = folder.path().join("link");
         std::fs::write(&real, transcript()).unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let event =

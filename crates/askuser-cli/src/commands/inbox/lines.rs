@@ -177,7 +177,8 @@ fn sentence(Row { question, unsent }: &Row) -> String {
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
-            let (age, names) = (words::duration(question.age()), words::for_whom(question));
+            let age = words::duration(question.age());
+            let names = words::for_whom(question);
             format!("{who}, {age}: {}{names}{draft}{gone}", shortened(words::titled(question)))
         }
     }
@@ -220,7 +221,8 @@ impl Lines {
     /// Reads a line and prints news meanwhile. Returns `None` if the person leaves.
     fn read(&mut self, prompt: &str, store: &Handle, settings: &Settings) -> Result<Option<String>, Failure> {
         self.console.print_prompt(prompt);
-        let (mut inputs, mut line) = (Vec::new(), String::new());
+        let mut inputs = Vec::new();
+        let mut line = String::new();
         loop {
             let new = self.news.look()?.1.and_then(|id| block_on(store.get(&id)).ok());
             if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {

@@ -76,16 +76,14 @@ fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Optio
 
 /// Prints the waiting questions. With `--follow`, also prints all later changes.
 fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
-    let (json, count) = (args.get_flag("json"), args.get_flag("count"));
+    let json = args.get_flag("json");
+    let count = args.get_flag("count");
     // The watch starts before the first read, so it misses no event.
     let mut watch = args.get_flag("follow").then(|| done(store.watch(&Watched::All))).transpose()?;
     let mut last_count = None;
     let mut print_count = || {
         let now = done(store.count(&Filter::mine()))?;
-        match last_count.replace(now) == Some(now) {
-            true => Ok(()),
-            false => write(&format!("{now}\n")),
-        }
+        if last_count.replace(now) == Some(now) { Ok(()) } else { write(&format!("{now}\n")) }
     };
     if count { print_count() } else { print_all(store, json) }?;
     let Some(watch) = &mut watch else { return Ok(exit::ANSWERED) };
@@ -118,7 +116,8 @@ fn line(question: &StoredQuestion, json: bool) -> String {
     let waits = if is_pending { words::duration(question.age()) } else { question.state().name().to_owned() };
     let gone = words::presence(question).filter(|_| is_pending);
     let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
-    let (who, names) = (words::who(question), words::for_whom(question));
+    let who = words::who(question);
+    let names = words::for_whom(question);
     let folder = words::folder(question).unwrap_or_default();
     format!("{}  {waits}  {who} {folder}: {}{names}{gone}\n", question.id, question.request.title())
 }

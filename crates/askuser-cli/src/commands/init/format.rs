@@ -62,9 +62,10 @@ impl Format {
             }
             Format::Hooks(hooks) => return hooks.remove(text),
         };
-        match self.differs_only_in(text, &edited, servers) && self.find(&edited, servers)?.is_none() {
-            true => Ok(edited),
-            false => Err("is written in a way that cannot be edited safely".into()),
+        if self.differs_only_in(text, &edited, servers) && self.find(&edited, servers)?.is_none() {
+            Ok(edited)
+        } else {
+            Err("is written in a way that cannot be edited safely".into())
         }
     }
 

@@ -218,9 +218,10 @@ impl<'a> Setup<'a> {
         if candidates.len() < 2 || ["print", "all"].iter().any(|flag| self.args.get_flag(flag)) {
             return Ok(Some(candidates));
         }
-        let (question, header) = match self.removing {
-            true => ("What should askuser be removed from?", "Remove"),
-            false => ("Which agents should be able to ask you?", "Set up"),
+        let (question, header) = if self.removing {
+            ("What should askuser be removed from?", "Remove")
+        } else {
+            ("Which agents should be able to ask you?", "Set up")
         };
         let lines: Vec<_> = candidates.into_iter().map(|client| (self.line(client), client)).collect();
         let chosen = detect::choose(question, header, &lines, Ticked::All, self.settings)?;
@@ -294,7 +295,8 @@ impl<'a> Setup<'a> {
     /// does not stop the others.
     fn change_all(&self, clients: Vec<&'static Client>) -> Result<(u8, Vec<&'static Client>), Failure> {
         let is_alone = clients.len() == 1;
-        let (mut code, mut changed) = (exit::ANSWERED, Vec::new());
+        let mut code = exit::ANSWERED;
+        let mut changed = Vec::new();
         for client in clients {
             code = code.max(match self.change(client) {
                 Ok(Done::Changed) => {
@@ -430,9 +432,10 @@ impl<'a> Setup<'a> {
             http.store(client, self.settings)?;
         }
         planned.into_iter().try_for_each(|(_, change)| change.make(&mut changes))?;
-        let untested = match client.tried.is_some() || !client.is_server() || removing {
-            true => "",
-            false => "; this entry follows its documentation and is untested",
+        let untested = if client.tried.is_some() || !client.is_server() || removing {
+            ""
+        } else {
+            "; this entry follows its documentation and is untested"
         };
         let by_hand = if removing { String::new() } else { client.by_hand(&shown) };
         let done = if removing { "removed" } else { "added" };
@@ -451,9 +454,10 @@ impl<'a> Setup<'a> {
     /// Returns the display name of a file, and its change if it needs one.
     fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
         let (path, file) = self.read(client)?;
-        let shown = match file.path == path {
-            true => self.home.shown(&path),
-            false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
+        let shown = if file.path == path {
+            self.home.shown(&path)
+        } else {
+            format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path))
         };
         let planned = if self.removing {
             removal(client, file, changes)?

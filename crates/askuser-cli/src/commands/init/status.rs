@@ -25,7 +25,8 @@ pub(in crate::commands) type Checks = Vec<(&'static str, Result<(), String>)>;
 /// Returns the clients that are installed or set up, with their manual steps. Each server that they start is tried
 /// once.
 pub(in crate::commands) fn clients() -> Result<Vec<(&'static Client, String, Checks)>, Failure> {
-    let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
+    let home = super::home()?;
+    let programs = Programs::of(std::env::var_os("PATH"));
     let mut tried = HashMap::new();
     let mut ask = |words: Vec<String>| tried.entry(words).or_insert_with_key(|words| asks(words)).clone();
     let state = |client: &'static Client| {

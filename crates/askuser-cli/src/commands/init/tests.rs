@@ -217,7 +217,8 @@ fn the_name_alone_is_written_only_where_it_finds_this_program() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path
     };
-    let (ours, other) = (program("ours/askuser"), program("other/askuser"));
+    let ours = program("ours/askuser");
+    let other = program("other/askuser");
     let link = folder.path().join("bin/askuser");
     std::fs::create_dir_all(link.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(&ours, &link).unwrap();

@@ -32,7 +32,8 @@ impl Splice {
             pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
         };
         let at = common(&mut before.chars().zip(after.chars()));
-        let (old, new) = (&before[at..], &after[at..]);
+        let old = &before[at..];
+        let new = &after[at..];
         let end = common(&mut old.chars().rev().zip(new.chars().rev()));
         Splice {
             at,
@@ -48,13 +49,13 @@ impl Splice {
     /// have moved.
     pub(super) fn undo(&self, text: &str) -> Option<String> {
         let is_there = text.get(self.at..).is_some_and(|rest| rest.starts_with(&self.inserted));
-        let at = match is_there {
-            true => self.at,
-            false if self.inserted.is_empty() => return None,
-            false => {
-                let mut places = text.match_indices(&self.inserted).map(|(at, _)| at);
-                places.next().filter(|_| places.next().is_none())?
-            }
+        let at = if is_there {
+            self.at
+        } else if self.inserted.is_empty() {
+            return None;
+        } else {
+            let mut places = text.match_indices(&self.inserted).map(|(at, _)| at);
+            places.next().filter(|_| places.next().is_none())?
         };
         Some(format!("{}{}{}", &text[..at], self.removed, &text[at + self.inserted.len()..]))
     }

@@ -27,9 +27,10 @@ pub(super) fn of(name: &str) -> Result<String, Failure> {
         make(&path).map_err(unusable)?;
     }
     let secret = read(&path).map_err(unusable)?.unwrap_or_default();
-    match secret.len() == 2 * BYTES {
-        true => Ok(secret),
-        false => Err(Failure::new(format!("{} is damaged; remove it", path.display()))),
+    if secret.len() == 2 * BYTES {
+        Ok(secret)
+    } else {
+        Err(Failure::new(format!("{} is damaged; remove it", path.display())))
     }
 }
 

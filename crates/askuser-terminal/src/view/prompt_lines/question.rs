@@ -80,20 +80,23 @@ impl Composer<'_, '_> {
                 end += wrap(question.options()[row].name(), room, room).len();
                 before..end
             };
-            self.lines.rows = match self.parts.names_fit {
-                true => (start..start + entry.listed().len()).map(|line| line..line + 1).collect(),
-                false => entry.listed().map(lines).collect(),
+            self.lines.rows = if self.parts.names_fit {
+                (start..start + entry.listed().len()).map(|line| line..line + 1).collect()
+            } else {
+                entry.listed().map(lines).collect()
             };
             self.lines.list = start..self.lines.rows.last().map_or(start, |row| row.end);
             return;
         }
         let mut tallest = Tallest::default();
         for (row, option) in question.options().iter().enumerate() {
-            let (start, badge) = (self.lines.body.len(), option.is_recommended());
+            let start = self.lines.body.len();
+            let badge = option.is_recommended();
             self.option(question, entry, row, (option.name(), badge), Some(option.description()), &mut tallest);
             self.end_row(entry, row, start);
         }
-        let (row, start) = (entry.other_row(), self.lines.body.len());
+        let row = entry.other_row();
+        let start = self.lines.body.len();
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
         let is_field = typing || !entry.other.is_empty();
         self.option(question, entry, row, ("Other", false), Some(anything).filter(|_| !is_field), &mut tallest);
@@ -140,7 +143,8 @@ impl Composer<'_, '_> {
             let is_blank = |line: &SharedLine| line.spans.len() == 1;
             self.lines.head.extend(self.lines.body.drain(..).filter(|line| !is_blank(line)));
         }
-        let (listed, all) = (entry.listed().len(), question.options().len());
+        let listed = entry.listed().len();
+        let all = question.options().len();
         let picked = || (0..all).filter(|&row| entry.is_picked(row)).count();
         let ticked = if question.is_multi_select() { format!(", {} ticked", picked()) } else { String::new() };
         let counts = [format!("  {listed} of {all}{ticked}"), format!("  {listed} of {all}"), String::new()];

@@ -41,7 +41,8 @@ impl Composer<'_, '_> {
             self.lines.rows.push(start..self.lines.body.len());
             self.gap();
         }
-        let (row, start) = (self.prompt.set().questions().len(), self.lines.body.len());
+        let row = self.prompt.set().questions().len();
+        let start = self.lines.body.len();
         self.review_row(row, "", "Send these answers");
         self.lines.rows.push(start..self.lines.body.len());
     }

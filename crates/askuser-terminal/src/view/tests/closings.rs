@@ -16,7 +16,9 @@ fn lines(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, theme: &Theme) 
 
 /// Returns every kind of ending, with answers of every kind.
 fn endings() -> Vec<(&'static str, QuestionSet, Outcome)> {
-    let (one, many, two) = (database(), features(), authentication());
+    let one = database();
+    let many = features();
+    let two = authentication();
     let answered = |set: &QuestionSet, answers: Vec<Answer>| Outcome::answered(set, answers).expect("all answered");
     let picked = answer(&one, 0, &[0], None, None);
     let several = answer(&many, 0, &[0, 1, 3], None, None);

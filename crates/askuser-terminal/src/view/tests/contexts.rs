@@ -132,7 +132,8 @@ fn blank_lines_go_before_options_and_descriptions_stay() {
     let has_blank = |rows| shown(rows).lines().any(|row| row == "│");
     let has_others = |rows| shown(rows).contains("The agent is told");
     let least = |wanted: &dyn Fn(u16) -> bool| (10..60).find(|&rows| wanted(rows)).expect("a size");
-    let (airy, described) = (least(&has_blank), least(&has_others));
+    let airy = least(&has_blank);
+    let described = least(&has_others);
     let whole = least(&|rows| {
         with(&prompt, &command(), (80, rows)).viewport.page.total
             == with(&prompt, &command(), (80, rows)).viewport.page.height

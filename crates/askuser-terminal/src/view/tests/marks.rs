@@ -80,7 +80,8 @@ fn a_person_who_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
         }
         shown(&prompt, (100, 24)).join("\n")
     };
-    let (yes, no) = ("nin a branch", "<down>nnever");
+    let yes = "nin a branch";
+    let no = "<down>nnever";
     let run = "Note: in a branch\n│        With a note it does not run yet: the agent reads the note and may ask again";
     let screen = typing(Purpose::Permission, yes);
     assert!(screen.contains(run), "{screen}");

@@ -42,7 +42,8 @@ fn a_preview_is_read_to_its_end_and_the_frame_stays_as_high() {
     for size in [(120, 14), (80, 16), (40, 12)] {
         let mut prompt = at("<down>", size);
         let height = shown(&prompt, size).len();
-        let (mut seen, before) = (String::new(), prompt.scroll());
+        let mut seen = String::new();
+        let before = prompt.scroll();
         for _ in 0..20 {
             let rows = shown(&prompt, size);
             assert_eq!(rows.len(), height, "{size:?}");

@@ -199,7 +199,8 @@ proptest! {
         let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         live(&mut prompt, events, (columns, rows), |prompt, _| {
             let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, rows);
-            let (width, height) = (view.columns, view.lines.len() as u16);
+            let width = view.columns;
+            let height = view.lines.len() as u16;
             assert!(width <= columns && height <= rows, "{width}x{height} in {columns}x{rows}");
         });
     }

@@ -50,7 +50,8 @@ fn styled(prompt: &Prompt, theme: &Theme, phase: PromptPhase, size: Size) -> Str
     let buffer = drawn(&view(prompt, theme, phase, size));
     let mut out = String::new();
     for y in 0..buffer.area.height {
-        let (mut line, mut last) = (String::new(), String::new());
+        let mut line = String::new();
+        let mut last = String::new();
         for x in 0..buffer.area.width {
             let cell = &buffer[(x, y)];
             let style = if cell.symbol() == " " && cell.bg == Color::Reset { last.clone() } else { style(cell) };

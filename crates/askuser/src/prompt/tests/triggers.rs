@@ -26,7 +26,8 @@ fn a_digit_alone_answers_nothing_that_opened_by_itself() {
 fn a_prompt_that_opened_by_itself_takes_keys_once_the_keyboard_has_rested() {
     let mut played = play(on(Trigger::Popup, database(), ARMING), "<wait:200><enter><wait:699><enter>");
     assert!(played.line().starts_with("1 on PostgreSQL |  ! Not taken"), "{}", played.line());
-    let (now, rest) = (played.now, Duration::from_millis(700));
+    let now = played.now;
+    let rest = Duration::from_millis(700);
     assert!(played.prompt.is_unseen(now) && !played.prompt.is_unseen(now + rest));
     played.play("<wait:700><enter>");
     assert_eq!(played.line(), "answered | Database: PostgreSQL");

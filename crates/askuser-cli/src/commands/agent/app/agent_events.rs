@@ -48,7 +48,8 @@ impl State {
             }
             Event::Note(role, words) => self.note(role, words),
             Event::Diff(text) => {
-                let (name, about) = ("/diff".to_owned(), "what the agent's edits have changed".to_owned());
+                let name = "/diff".to_owned();
+                let about = "what the agent's edits have changed".to_owned();
                 let heading = CallSummary { name, about, ..CallSummary::default() };
                 self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
                 self.print(Item::Diff { text, max_lines: OWN_LINES });

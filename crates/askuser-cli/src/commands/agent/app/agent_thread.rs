@@ -290,6 +290,9 @@ fn about(agent: &Agent) -> SessionInfo {
     let transcript = agent.transcript();
     let context = (!agent.messages().is_empty()).then(|| agent.context());
     let no_sandbox = agent.no_sandbox().map(str::to_owned);
-    let (id, model, mode, cwd) = (transcript.id(), agent.model(), agent.mode(), transcript.cwd());
+    let id = transcript.id();
+    let model = agent.model();
+    let mode = agent.mode();
+    let cwd = transcript.cwd();
     SessionInfo { id, model, mode, cwd, no_sandbox, context }
 }

@@ -61,7 +61,9 @@ impl ComposedText {
             self.pastes.unfold_last();
             return Fit::Refused;
         }
-        let (folds, caret, length) = (self.pastes.ranges(self.as_str()), self.text.caret(), self.as_str().len());
+        let folds = self.pastes.ranges(self.as_str());
+        let caret = self.text.caret();
+        let length = self.as_str().len();
         let fit = self.text.apply(edit);
         match length.checked_sub(self.as_str().len()) {
             Some(0) | None => self.leave_folds(caret),

@@ -64,7 +64,8 @@ impl Composer {
         }
         let (text, caret) = (self.draft.as_str(), self.draft.text().caret());
         let command = |row: &slash_commands::Row| {
-            let (name, end) = (row.name, if row.argument.is_empty() { "" } else { " " });
+            let name = row.name;
+            let end = if row.argument.is_empty() { "" } else { " " };
             let shown = format!("/{name} {}", row.argument).trim_end().to_owned();
             Offer { name: shown, about: row.about, place: 0..text.len(), text: format!("/{name}{end}") }
         };
@@ -73,7 +74,8 @@ impl Composer {
             return commands;
         };
         let file = |path: &str| {
-            let (name, text) = (format!("@{}", sanitize::line(path)), format!("{} ", mentions::spelled(path)));
+            let name = format!("@{}", sanitize::line(path));
+            let text = format!("{} ", mentions::spelled(path));
             Offer { name, about: "", place: place.clone(), text }
         };
         mentions::matching(&self.files, typed).into_iter().map(file).collect()

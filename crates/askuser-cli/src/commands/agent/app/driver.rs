@@ -339,7 +339,8 @@ impl Driver {
     /// Lists the files in a separate thread, because a folder may have many.
     fn list_files(&self) {
         let Some(session) = &self.state.session.about else { return };
-        let (folder, ui) = (session.cwd.clone(), self.ui.clone());
+        let folder = session.cwd.clone();
+        let ui = self.ui.clone();
         let look = move || {
             let files = askuser_agent::files_below(&folder, MAX_FILES, &CancellationToken::new());
             ui.send(Event::Files(files));

@@ -22,7 +22,8 @@ impl Pastes {
     /// Stores a paste if it is long. Returns its label for the draft; `None` for a short paste.
     pub(crate) fn fold(&mut self, pasted: &str, draft: &str) -> Option<String> {
         let text = sanitize::typed(pasted);
-        let (lines, chars) = (text.lines().count(), text.chars().count());
+        let lines = text.lines().count();
+        let chars = text.chars().count();
         let size = match (lines > MAX_LINES, chars > MAX_CHARS) {
             (true, _) => format!("{lines} lines"),
             (false, true) => format!("{chars} characters"),

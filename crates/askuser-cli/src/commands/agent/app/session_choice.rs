@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn first_words_that_a_model_could_not_use_as_a_label_can_be_chosen_too() {
-        let (long, wide) = ("x".repeat(500), "漢字 ".repeat(100));
+        let long = "x".repeat(500);
+        let wide = "漢字 ".repeat(100);
         for opening in [long.as_str(), "Other", "other…", "Go (Recommended)", "\u{1b}[2Jhi", wide.as_str()] {
             assert_eq!(shown(&[session("a", opening, 1)]).map(|lines| lines.len()), Some(1), "{opening}");
         }

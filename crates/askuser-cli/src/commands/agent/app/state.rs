@@ -278,10 +278,12 @@ impl State {
     /// Returns the time of the next `Tick`; `None` if only other events change the state.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
         let waits = self.activity.last_key.filter(|_| !self.questions.pending.is_empty());
-        let opens = waits.and_then(|key| match self.opens_when_idle() {
-            true => Some(key + TYPING_GUARD),
-            false => (self.questions.notify_later && self.activity.focus.is_none())
-                .then(|| key.max(self.activity.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
+        let opens = waits.and_then(|key| {
+            if self.opens_when_idle() {
+                return Some(key + TYPING_GUARD);
+            }
+            let may_notify = self.questions.notify_later && self.activity.focus.is_none();
+            may_notify.then(|| key.max(self.activity.last_seen.unwrap_or_default()) + RECENT_ACTIVITY)
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
         let moves = self.presentation == Presentation::Screen && !self.is_paused();

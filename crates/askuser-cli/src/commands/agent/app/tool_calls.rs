@@ -74,9 +74,10 @@ pub(crate) fn is_shown_by_prompt(name: &str) -> bool {
 /// blanks and signs. Such a name is shown in quotes.
 pub(crate) fn shown_name(name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match name == USER_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
-        true => name.to_owned(),
-        false => format!("unknown tool {:?}", without_signs(&sanitize::line(name))),
+    if name == USER_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
+        name.to_owned()
+    } else {
+        format!("unknown tool {:?}", without_signs(&sanitize::line(name)))
     }
 }
 
@@ -109,7 +110,8 @@ pub(crate) fn about(input: &Value) -> String {
 
 impl RunningCall {
     pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> RunningCall {
-        let (about, task) = (about(input), task.map(str::to_owned));
+        let about = about(input);
+        let task = task.map(str::to_owned);
         RunningCall { id, name, input: input.clone(), about, task, since: now, ..RunningCall::default() }
     }
 
@@ -138,7 +140,9 @@ impl RunningCall {
     }
 
     pub(crate) fn running(&self) -> CallSummary {
-        let (name, about, task) = (shown_name(&self.name), self.about.clone(), self.task.clone());
+        let name = shown_name(&self.name);
+        let about = self.about.clone();
+        let task = self.task.clone();
         CallSummary { name, about, task, status: CallStatus::Running, ..CallSummary::default() }
     }
 

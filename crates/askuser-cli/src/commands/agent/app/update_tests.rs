@@ -649,7 +649,8 @@ fn user(text: &str) -> AgentEvent {
 }
 
 fn called(id: &str, name: &str, input: serde_json::Value, result: ToolResult) -> [AgentEvent; 2] {
-    let (id, name) = (id.to_owned(), name.to_owned());
+    let id = id.to_owned();
+    let name = name.to_owned();
     [AgentEvent::ToolStart { id: id.clone(), name: name.clone(), input }, AgentEvent::ToolResult { id, name, result }]
 }
 

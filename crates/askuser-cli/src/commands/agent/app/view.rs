@@ -26,7 +26,8 @@ const OUTPUT_LINES: usize = 5;
 pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> (Vec<Line<'static>>, Position) {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
-    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, (columns, rows), now));
+    let status = status(state, theme, columns);
+    let mut activity = activity(state, theme, (columns, rows), now);
     // If rows are short, the input box has priority over the activity, and the activity over the status lines.
     let room = rows.saturating_sub(input.len());
     // The line about a pending question has priority over the status lines.
@@ -130,13 +131,15 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     }
     if let Some(waiting) = state.questions.pending.front() {
         let what = format!("A question waits: {}", waiting.set().questions()[0].header());
-        let words = match state.composer.draft.is_blank() {
-            true => format!("{what}. It opens when you stop typing."),
-            false => format!("{what}. Tab opens it; your text is kept."),
+        let words = if state.composer.draft.is_blank() {
+            format!("{what}. It opens when you stop typing.")
+        } else {
+            format!("{what}. Tab opens it; your text is kept.")
         };
-        let short = match state.composer.draft.is_blank() {
-            true => what,
-            false => format!("Tab opens a question: {}", waiting.set().questions()[0].header()),
+        let short = if state.composer.draft.is_blank() {
+            what
+        } else {
+            format!("Tab opens a question: {}", waiting.set().questions()[0].header())
         };
         let words = if width(&words) + 3 > columns { short } else { words };
         lines.push(Line::from(vec![
@@ -204,7 +207,8 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     let label = (state.mode() != PermissionMode::Ask).then(|| mode_words(state.mode()));
     let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
     let prompt = format!("{} ", signs.cursor);
-    let (side, room) = (side(theme, columns, rows), room(theme, columns, rows));
+    let side = side(theme, columns, rows);
+    let room = room(theme, columns, rows);
     let framed = side > 0;
     let text = state.composer.draft.as_str();
     let (ranges, caret_row) = state.composer.draft.rows(room);

@@ -77,9 +77,10 @@ fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     };
     let position = list.position().filter(|_| !matches!(list.mode, Mode::Help { .. }));
     let at = position.map(|position| format!("{position} of ")).unwrap_or_default();
-    let filter = match list.filter.is_empty() || list.mode != Mode::Browsing {
-        true => String::new(),
-        false => format!(" {} filter: {}", theme.signs.dot, sanitize::line(list.filter.as_str())),
+    let filter = if list.filter.is_empty() || list.mode != Mode::Browsing {
+        String::new()
+    } else {
+        format!(" {} filter: {}", theme.signs.dot, sanitize::line(list.filter.as_str()))
     };
     let edge = theme.strong(Role::Primary);
     let chip = format!(" {name} ");
@@ -268,9 +269,10 @@ fn preview(
         put(&mut lines, &sanitize::block(question.text()), &bar, Role::Text);
         for choice in question.options() {
             let description = sanitize::line(choice.description());
-            let text = match description.is_empty() {
-                true => sanitize::line(choice.name()).into_owned(),
-                false => format!("{}: {description}", sanitize::line(choice.name())),
+            let text = if description.is_empty() {
+                sanitize::line(choice.name()).into_owned()
+            } else {
+                format!("{}: {description}", sanitize::line(choice.name()))
             };
             put(&mut lines, &text, &format!("{bar}  "), Role::Secondary);
         }

@@ -103,7 +103,8 @@ impl Driver {
     fn choose(&mut self, what: &str, set: QuestionSet) -> Result<Option<usize>, End> {
         let session = self.state.session.about.as_ref().map_or("", |session| &session.id);
         let request = Request::new(RequestKey::new(session, what).for_purpose(Purpose::Choice), set);
-        let (began, kept_in) = (Instant::now(), self.options.kept_in.take());
+        let began = Instant::now();
+        let kept_in = self.options.kept_in.take();
         let asked = self.show_question(&request, None, &mut |delivery| drop(delivery.stored()));
         self.options.kept_in = kept_in;
         let end = end_of(&asked)?;
