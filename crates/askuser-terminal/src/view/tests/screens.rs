@@ -2,6 +2,7 @@
 
 use super::*;
 use askuser::exact::Charset;
+use askuser::{Limits, QuestionSet, Rules};
 use fixtures::{ARMED, authentication, database, events, features, long, package_manager, question, set_of};
 use ratatui_core::buffer::Cell;
 use ratatui_core::style::{Color, Modifier};
@@ -520,4 +521,13 @@ fn enter_is_not_offered_before_the_end_of_an_option_is_on_the_screen() {
     // Space also scrolls the option into view first.
     assert_eq!(footer("<space>"), "╰ Press again to tick");
     assert!(footer("<space><space>").contains("enter send"), "{}", footer("<space><space>"));
+}
+
+#[test]
+fn options_alone_are_shown() {
+    let json = serde_json::json!({"questions": [question("Which?", "Pick one", false, &[("Red", ""), ("Blue", "")])]});
+    let rules = Rules::strict().with_limits(Limits::WITH_BLANK_DESCRIPTIONS).expect("limits with room").options_only();
+    let set = QuestionSet::from_json(&json.to_string(), &rules).expect("a valid input");
+    let shown = rows(&drawn(&view(&Prompt::new(set, ARMED), &Theme::default(), PromptPhase::Asking, SMALL))).join("\n");
+    assert!(shown.contains("○ Red") && shown.contains("○ Blue"), "{shown}");
 }
