@@ -117,7 +117,7 @@ pub fn what_an_agent_waits_for_is_listed_first(place: &dyn Place) {
     let ask = |i: usize| {
         stage.advance(1_000);
         let request = request(&i.to_string());
-        process.ask(&if i % 2 == 0 { request.in_background() } else { request })
+        process.ask(&if i.is_multiple_of(2) { request.in_background() } else { request })
     };
     let ids: Vec<QuestionId> = (0..6).map(ask).collect();
     let bobs = process.ask(&request("6").with_audience(["bob"]));

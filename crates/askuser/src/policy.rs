@@ -106,10 +106,12 @@ impl Policy {
         let settled = match self.apply_to(request) {
             Ok(Decision::Settled(resolution)) => Ok(resolution),
             Ok(Decision::Ask(known)) => {
-                let reason = match known.is_empty() {
-                    _ if request.asks_to_agree() => "the answers written beforehand do not decide this",
-                    true => "the answers written beforehand do not cover this",
-                    false => "the answers written beforehand do not cover every question",
+                let reason = if request.asks_to_agree() {
+                    "the answers written beforehand do not decide this"
+                } else if known.is_empty() {
+                    "the answers written beforehand do not cover this"
+                } else {
+                    "the answers written beforehand do not cover every question"
                 };
                 unsettled(request.set(), reason, known, Via::AnswersFile)
             }

@@ -215,10 +215,11 @@ impl Gate {
             (true, 0) => self.marks + 1,
             _ => 0,
         };
-        let fits = match joins {
+        let fits = if joins {
+            marks <= MAX_MARKS && self.cluster_fits() && (width == 0 || !self.cluster_is_open())
+        } else {
             // A mark without a base would be drawn over the character to its left.
-            false => width > 0,
-            true => marks <= MAX_MARKS && self.cluster_fits() && (width == 0 || !self.cluster_is_open()),
+            width > 0
         };
         if !fits {
             self.out.truncate(from);

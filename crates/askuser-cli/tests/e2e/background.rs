@@ -205,6 +205,7 @@ fn an_answer_is_queued_once_in_the_session_of_codex() {
 /// Servers, hooks and answerers are killed at any moment, in any order. Each answer that was acknowledged reaches the model, and says what
 /// the person said. `ASKUSER_KILLS` sets the number of kills.
 #[test]
+#[allow(clippy::print_stdout, reason = "the counts of a long run")]
 fn kills_of_server_hook_and_answerer_lose_and_invent_no_answer() {
     let kills: u64 = std::env::var("ASKUSER_KILLS").map_or(24, |kills| kills.parse().unwrap());
     let stage = quiet();

@@ -113,11 +113,12 @@ impl Connection {
             .referer(false)
             .default_headers(headers)
             .connect_timeout(REPLY);
-        let builder = match address.starts_with("http://") {
+        let builder = if address.starts_with("http://") {
             // The server is on this machine. A proxy would connect to its own machine, and without TLS no certificates
             // are needed.
-            true => builder.no_proxy().tls_certs_only([]),
-            false => builder,
+            builder.no_proxy().tls_certs_only([])
+        } else {
+            builder
         };
         Ok(Connection {
             client: builder.build()?,

@@ -158,7 +158,7 @@ fn a_client_reads_every_reply_of_a_later_version() {
     every_ending(&agent, &ada);
     assert_eq!(wait(answer.person()).unwrap().as_deref(), Some("ada"));
     assert_eq!(wait(admin.purge(&root, 1)).unwrap().count, 0);
-    administers(&*admin, &site.store);
+    administers(&admin, &site.store);
     let used = later.used.lock().unwrap();
     let unused: Vec<String> =
         routes().into_iter().filter(|route| !used.iter().any(|line| is_of(route, line))).collect();

@@ -297,10 +297,12 @@ impl Prompt {
             return self.reject(format!("Choose 1 to {rows}"));
         }
         self.drafts[i].focus = n - 1;
-        match self.set.questions()[i].is_multi_select() {
-            _ if self.trigger == Trigger::Popup => Effect::Continue,
-            true => self.toggle(i, n - 1),
-            false => self.enter(),
+        if self.trigger == Trigger::Popup {
+            Effect::Continue
+        } else if self.set.questions()[i].is_multi_select() {
+            self.toggle(i, n - 1)
+        } else {
+            self.enter()
         }
     }
 

@@ -369,13 +369,12 @@ impl<'a> Setup<'a> {
 
     /// Returns the fields of the server that the client starts, or the command of an extra.
     fn server(&self, client: &Client) -> Result<Map<String, Value>, Failure> {
-        let command = match self.project.is_some() && client.is_server() {
+        let command = if self.project.is_some() && client.is_server() {
             // The program may be at another path for other users of the project.
-            true => SERVER.to_owned(),
-            false => {
-                let this = std::env::current_exe().or_fail("cannot find this program")?;
-                self.programs.command(&this, client.is_desktop)
-            }
+            SERVER.to_owned()
+        } else {
+            let this = std::env::current_exe().or_fail("cannot find this program")?;
+            self.programs.command(&this, client.is_desktop)
         };
         match (client.entry)(&command) {
             Value::Object(fields) => Ok(fields),

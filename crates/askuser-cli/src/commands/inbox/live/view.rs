@@ -358,10 +358,13 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
     };
     let mut hints = vec![("/", "filter"), ("h", other), ("w", "withdraw"), ("?", "keys"), ("esc", back)];
     let digits = format!("1-{}", list.rows().len().min(9));
-    match list.current().is_some_and(|row| row.question.ending.is_none()) {
-        true if list.rows().len() == 1 => hints.insert(0, ("enter", "answer")),
-        true => _ = hints.splice(0..0, [("enter", "answer"), (&digits, "open")]),
-        false => hints.retain(|(key, _)| *key != "w"),
+    if list.current().is_some_and(|row| row.question.ending.is_none()) {
+        if list.rows().len() > 1 {
+            hints.insert(0, (&digits, "open"));
+        }
+        hints.insert(0, ("enter", "answer"));
+    } else {
+        hints.retain(|(key, _)| *key != "w");
     }
     if let Some(Row { question, .. }) = list.current() {
         for hint in hidden_texts(&question.request, list.opened, theme, columns) {
