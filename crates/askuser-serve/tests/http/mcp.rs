@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 struct Silent {
     is_asked: AtomicBool,
-    /// Whether the client held its socket when the reply was flushed.
+    /// The result of the check for the client when the reply was flushed.
     was_held: Mutex<Option<bool>>,
 }
 
