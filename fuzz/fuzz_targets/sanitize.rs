@@ -2,7 +2,7 @@
 //! shown whole, and as safely.
 #![no_main]
 
-use askuser::exact::{Charset, read, shown};
+use askuser::verbatim::{Charset, read, shown};
 use askuser::sanitize::{block, is_blank, line, typed};
 use libfuzzer_sys::fuzz_target;
 use unicode_segmentation::UnicodeSegmentation;

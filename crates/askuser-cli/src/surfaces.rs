@@ -8,7 +8,7 @@ use crate::failure::{Failure, reason};
 use crate::json;
 use crate::notifier;
 use crate::source;
-use crate::store::{asker, is_run_by_a_person, words};
+use crate::store::{asker, display, is_run_by_a_person};
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::store::Store;
 use askuser::{Asker, Chain, Decision, Request};
@@ -93,7 +93,7 @@ impl Surfaces {
                 let is_alone = here.is_none();
                 let asker = asker(settings, store, here)?.on_waiting(move |question| {
                     if is_alone {
-                        tell(&words::how_to_answer(question));
+                        tell(&display::how_to_answer(question));
                     }
                 });
                 Some(Arc::new(asker) as Arc<dyn Asker>)

@@ -3,8 +3,8 @@
 //! A question is stored before a person sees it. The first answer ends it, at a surface of this process or anywhere
 //! else.
 
+use crate::first_answer::{answerer, race, record};
 use crate::new_attempt;
-use crate::race::{answerer, race, record};
 use askuser::store::{
     Attachment, Call, Claim, Ending, Handle, Principal, Put, Series, Store, StoreError, StoredQuestion,
 };

@@ -21,16 +21,16 @@
 //! ```
 
 mod asker;
-mod changes;
+mod file_watch;
+mod first_answer;
 mod location;
 mod process_lock;
-mod race;
 mod random;
 mod sqlite;
 
 pub use asker::InboxAsker;
+pub use first_answer::answer_at;
 pub use location::Location;
 pub use process_lock::waiting_folder;
-pub use race::answer_at;
 pub use random::new_attempt;
 pub use sqlite::{Clock, SqliteStore};

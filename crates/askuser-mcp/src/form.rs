@@ -4,9 +4,9 @@
 //! replace an option. The rules of the question apply to the result.
 
 use crate::client::Dialogs;
-use askuser::exact::{self, Charset};
 use askuser::input::QuestionInput;
 use askuser::store::QuestionId;
+use askuser::verbatim::{self, Charset};
 use askuser::{Answer, Context, Question, QuestionSet, Request, Rules, Violations, reply, sanitize};
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ const COLUMNS: usize = 78;
 
 /// Whether a client's dialog can be expected to show the whole request.
 pub(crate) fn is_short(request: &Request) -> bool {
-    request.context().is_none_or(|context| exact::rows(&context.shown(Charset::Utf8), COLUMNS) <= MOST_ROWS)
+    request.context().is_none_or(|context| verbatim::rows(&context.shown(Charset::Utf8), COLUMNS) <= MOST_ROWS)
 }
 
 /// Whether a client can show forms. An older client that declares dialogs of no kind can.
@@ -174,11 +174,11 @@ fn message(request: &Request, question: &Question, rejected: Option<&Rejected>) 
         let _ = write!(out, "({} of {}) ", i + 1, questions.len());
     }
     match question.text() {
-        text if text.contains('\n') => _ = writeln!(out, "\n{}\n", exact::barred(text)),
+        text if text.contains('\n') => _ = writeln!(out, "\n{}\n", verbatim::barred(text)),
         text => _ = writeln!(out, "{text}"),
     }
     for part in request.context().map(Context::parts).unwrap_or_default() {
-        let _ = writeln!(out, "\n{}\n", exact::barred(&part.shown(Charset::Utf8)));
+        let _ = writeln!(out, "\n{}\n", verbatim::barred(&part.shown(Charset::Utf8)));
     }
     for option in question.options() {
         let recommended = if option.is_recommended() { " (recommended)" } else { "" };

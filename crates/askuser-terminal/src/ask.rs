@@ -4,7 +4,7 @@ use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
 use crate::device::{Device, WakeSource};
 use crate::environment::Presentation;
-use crate::kept_question::{KeepsDrafts, KeptQuestion};
+use crate::kept_question::{DraftStore, KeptQuestion};
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{finish, inline_prompt, line_prompt};
 use askuser::prompt::Trigger;
@@ -45,7 +45,7 @@ pub struct Options {
     pub trigger: Trigger,
     /// The store of the questions asked here, as this person uses it. The store is notified when the person stops the
     /// clock, and keeps unsent text. `None` if the questions are not stored.
-    pub kept_in: Option<Arc<dyn KeepsDrafts>>,
+    pub kept_in: Option<Arc<dyn DraftStore>>,
     /// Whether this process ends with its prompt.
     ///
     /// The terminal then stays locked until the process ends, so a waiting prompt does not draw over later output.

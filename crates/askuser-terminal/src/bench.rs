@@ -3,7 +3,7 @@
 use crate::paint::Painter;
 use crate::view::{ColorDepth, LaidOut, PromptPhase, Role, Theme, View};
 use askuser::Prompt;
-use askuser::exact::Charset;
+use askuser::verbatim::Charset;
 
 /// A painter of prompts for a terminal of 80 × 24.
 pub struct Frames {

@@ -3,8 +3,8 @@
 
 use crate::ask::Options;
 use crate::view::{Background, ColorDepth, Confirm, PromptStyle, Signs, Theme};
-use askuser::exact::Charset;
 use askuser::prompt::{PromptOptions, Trigger};
+use askuser::verbatim::Charset;
 use std::time::Duration;
 
 /// The presentation of a prompt, on the screen or as lines.

@@ -150,7 +150,7 @@ pub(crate) fn result_of(ending: Option<Ending>) -> Result<Resolution, AskError> 
 /// kept.
 pub(crate) fn terminal_gone(prompt: &Prompt) -> Outcome {
     let gone = Outcome::unavailable("the terminal was closed");
-    gone.clone().with_answers(prompt.set(), prompt.so_far()).unwrap_or(gone)
+    gone.clone().with_answers(prompt.set(), prompt.partial_answers()).unwrap_or(gone)
 }
 
 #[cfg(test)]

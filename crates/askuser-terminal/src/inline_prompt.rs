@@ -185,7 +185,7 @@ impl InlinePrompt<'_> {
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
         let viewport = self.session.view(columns, rows).viewport;
-        self.session.prompt.foresee(viewport);
+        self.session.prompt.set_expected_viewport(viewport);
     }
 
     fn repaint(&mut self) -> io::Result<()> {

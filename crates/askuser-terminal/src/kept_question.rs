@@ -19,7 +19,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A store of the unsent text of one person. It is a question store as this person uses it, or a store for drafts
 /// alone.
-pub trait KeepsDrafts: Send + Sync + fmt::Debug {
+pub trait DraftStore: Send + Sync + fmt::Debug {
     /// Returns the person's unsent text, newest first. Fails with [`StoreError::NotFound`] if the question is not
     /// stored.
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>>;
@@ -32,7 +32,7 @@ pub trait KeepsDrafts: Send + Sync + fmt::Debug {
     fn hold(&self, _: &RequestKey) {}
 }
 
-impl KeepsDrafts for Handle {
+impl DraftStore for Handle {
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>> {
         Handle::drafts(self, key)
     }
@@ -49,7 +49,7 @@ impl KeepsDrafts for Handle {
 /// A question at a prompt, with its store if the question is stored.
 pub(crate) struct KeptQuestion<'a> {
     request: &'a Request,
-    store: Option<&'a dyn KeepsDrafts>,
+    store: Option<&'a dyn DraftStore>,
     is_held: bool,
     /// The prompt's content when it was opened, and its content now.
     opened: Draft,
@@ -72,7 +72,7 @@ impl<'a> KeptQuestion<'a> {
     /// the store does not know is not saved.
     pub(crate) fn open(
         request: &'a Request,
-        store: Option<&'a dyn KeepsDrafts>,
+        store: Option<&'a dyn DraftStore>,
         prompt: Prompt,
     ) -> (KeptQuestion<'a>, Prompt) {
         let read = store.map(|store| within(store.drafts(request.key())));
@@ -216,7 +216,7 @@ impl<'a> KeptQuestion<'a> {
         is_changed
     }
 
-    fn save(&mut self, store: &dyn KeepsDrafts) -> Call<Vec<SavedDraft>> {
+    fn save(&mut self, store: &dyn DraftStore) -> Call<Vec<SavedDraft>> {
         self.version.edit += 1;
         let save =
             DraftSave { draft: self.typed.clone(), version: self.version.clone(), replaces: self.replaces.clone() };

@@ -238,7 +238,7 @@ fn unreachable<T: Send + 'static>() -> Call<T> {
     Box::pin(std::future::ready(Err(StoreError::unavailable("cannot save", "offline"))))
 }
 
-impl KeepsDrafts for Line {
+impl DraftStore for Line {
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>> {
         if self.is_offline() { unreachable() } else { self.0.drafts(key) }
     }

@@ -54,7 +54,7 @@ mod in_a_terminal;
 
 pub use ask::{Deliver, Options, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
-pub use askuser::exact::Charset;
+pub use askuser::verbatim::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};
 pub use console::{Console, ConsoleEvent};
 #[cfg(any(not(unix), feature = "crossterm"))]
@@ -64,7 +64,7 @@ pub use decode::{Decoder, Focus, TerminalInput};
 pub use device::{Waker, is_lent, notify};
 pub use editor::{EditedText, FALLBACK_EDITOR, open_editor};
 pub use environment::Presentation;
-pub use kept_question::KeepsDrafts;
+pub use kept_question::DraftStore;
 pub use line_prompt::LinePrompt;
 pub use paint::styled;
 pub use popup::popup_size;

@@ -11,7 +11,7 @@ mod resize;
 
 use crate::environment::encode;
 use crate::view::Theme;
-use askuser::exact::Charset;
+use askuser::verbatim::Charset;
 use cells::{Change, Drawn, Glyph, ToPaint, length, pen_of};
 use pen::{PLAIN, Pen, push_number};
 use ratatui_core::layout::Position;

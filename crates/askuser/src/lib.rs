@@ -27,18 +27,17 @@
 //! ```
 
 #[macro_use]
-mod named;
-mod alike;
+mod string_enum;
 mod asker;
 mod chain;
 mod draft;
 mod error_chain;
-pub mod exact;
 mod inbox;
 pub mod input;
 mod key;
 mod limits;
 pub mod lint;
+mod lookalikes;
 mod outcome;
 pub mod permission;
 pub mod policy;
@@ -52,11 +51,12 @@ mod request;
 mod resolution;
 mod rules;
 pub mod sanitize;
-mod spelling;
 pub mod store;
 mod text;
 pub mod tool;
 mod tool_use;
+mod unknown_keys;
+pub mod verbatim;
 mod violation;
 
 pub use asker::{AskError, Asker, Asking, Decision, Delivery};

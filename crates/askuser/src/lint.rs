@@ -1,7 +1,7 @@
 //! Advice on a valid question set. A lint warns; it never rejects.
 
 use crate::question::{Question, QuestionSet};
-use crate::spelling::{UnknownKey, unknown_keys};
+use crate::unknown_keys::{UnknownKey, unknown_keys};
 use serde::Serialize;
 use std::fmt;
 

@@ -106,7 +106,7 @@ impl Status {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// It serialises as `{status, answers, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// It serialises as `{status, answers, reason?, message?}`. ReadState it back takes the questions it belongs to:
 /// [`reply::outcome`](crate::reply::outcome).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -154,8 +154,8 @@ impl Outcome {
     ///
     /// # Errors
     /// If an answer is invalid for its question, or if a question has two answers.
-    pub fn with_answers(self, set: &QuestionSet, so_far: Vec<Answer>) -> Result<Outcome, Violations> {
-        Outcome::new(set, self.status, so_far)
+    pub fn with_answers(self, set: &QuestionSet, partial_answers: Vec<Answer>) -> Result<Outcome, Violations> {
+        Outcome::new(set, self.status, partial_answers)
     }
 
     fn without_answers(status: Status) -> Outcome {

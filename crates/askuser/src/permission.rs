@@ -6,10 +6,10 @@
 //! - A note beside a yes may be a condition, which no program can check. So the action does not run. The model reads
 //!   the note and may call again.
 
-use crate::alike::{begins_like, reads_like};
 use crate::asker::AskError;
 use crate::input::QuestionInput;
 use crate::limits::Limits;
+use crate::lookalikes::{begins_like, reads_like};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet};
 use crate::request::Purpose;

@@ -4,7 +4,7 @@
 //! Faults of meaning are never repaired, because a repair would be a guess. Such faults are a missing question, a
 //! single option, and a missing `multiSelect`.
 
-use crate::alike::is_other;
+use crate::lookalikes::is_other;
 use crate::question::name_of;
 use crate::sanitize;
 use serde_json::{Map, Value};

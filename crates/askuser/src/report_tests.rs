@@ -45,8 +45,8 @@ fn answered(set: &QuestionSet, picked: &[Picked<'_>], via: Via) -> Resolution {
     Outcome::answered(set, answers(set, picked)).expect("every question answered").through(via)
 }
 
-fn ended(set: &QuestionSet, status: Status, so_far: Vec<Answer>, via: Via) -> Resolution {
-    Outcome::new(set, status, so_far).expect("legal answers").through(via)
+fn ended(set: &QuestionSet, status: Status, partial_answers: Vec<Answer>, via: Via) -> Resolution {
+    Outcome::new(set, status, partial_answers).expect("legal answers").through(via)
 }
 
 #[track_caller]
@@ -213,15 +213,18 @@ Proceeding with user selections.",
 /// Two questions, of which the first is answered with a note.
 fn half_answered() -> (QuestionSet, Vec<Answer>) {
     let set = set_of(&[database(), features()]);
-    let so_far = answers(&set, &[(&[0], None, Some("for now"))]);
-    (set, so_far)
+    let partial_answers = answers(&set, &[(&[0], None, Some("for now"))]);
+    (set, partial_answers)
 }
 
 #[test]
 fn a_cancelled_outcome_says_so() {
-    let (set, so_far) = half_answered();
+    let (set, partial_answers) = half_answered();
     insta::assert_snapshot!("cancelled", prose(&set, &ended(&set, Status::Cancelled, vec![], Via::Terminal)));
-    insta::assert_snapshot!("cancelled_half_way", prose(&set, &ended(&set, Status::Cancelled, so_far, Via::Terminal)));
+    insta::assert_snapshot!(
+        "cancelled_half_way",
+        prose(&set, &ended(&set, Status::Cancelled, partial_answers, Via::Terminal))
+    );
 }
 
 #[test]
@@ -233,7 +236,7 @@ fn a_cancelled_outcome_with_every_answer_is_not_final() {
 
 #[test]
 fn a_declined_outcome_says_so_and_why() {
-    let (set, so_far) = half_answered();
+    let (set, partial_answers) = half_answered();
     insta::assert_snapshot!(
         "declined",
         prose(&set, &ended(&set, Status::Declined { reason: None }, vec![], Via::Terminal))
@@ -241,13 +244,13 @@ fn a_declined_outcome_says_so_and_why() {
     let reason = Some("None of these.\nAnswered so far: all".into());
     insta::assert_snapshot!(
         "declined_with_reason",
-        prose(&set, &ended(&set, Status::Declined { reason }, so_far, Via::Terminal))
+        prose(&set, &ended(&set, Status::Declined { reason }, partial_answers, Via::Terminal))
     );
 }
 
 #[test]
 fn a_wish_to_talk_first_says_so_and_about_what() {
-    let (set, so_far) = half_answered();
+    let (set, partial_answers) = half_answered();
     insta::assert_snapshot!(
         "discuss",
         prose(&set, &ended(&set, Status::Discuss { message: None }, vec![], Via::Terminal))
@@ -255,24 +258,28 @@ fn a_wish_to_talk_first_says_so_and_about_what() {
     let message = Some("What does it cost?".into());
     insta::assert_snapshot!(
         "discuss_with_message",
-        prose(&set, &ended(&set, Status::Discuss { message }, so_far, Via::Terminal))
+        prose(&set, &ended(&set, Status::Discuss { message }, partial_answers, Via::Terminal))
     );
 }
 
 #[test]
 fn a_timed_out_outcome_says_so() {
-    let (set, so_far) = half_answered();
+    let (set, partial_answers) = half_answered();
     insta::assert_snapshot!("timed_out", prose(&set, &ended(&set, Status::TimedOut, vec![], Via::Terminal)));
-    insta::assert_snapshot!("timed_out_half_way", prose(&set, &ended(&set, Status::TimedOut, so_far, Via::Terminal)));
+    insta::assert_snapshot!(
+        "timed_out_half_way",
+        prose(&set, &ended(&set, Status::TimedOut, partial_answers, Via::Terminal))
+    );
 }
 
 #[test]
 fn an_unavailable_outcome_says_so_and_why() {
-    let (set, so_far) = half_answered();
-    let outcome =
-        |so_far| ended(&set, Status::Unavailable { reason: "no terminal, no inbox".into() }, so_far, Via::Policy);
+    let (set, partial_answers) = half_answered();
+    let outcome = |partial_answers| {
+        ended(&set, Status::Unavailable { reason: "no terminal, no inbox".into() }, partial_answers, Via::Policy)
+    };
     insta::assert_snapshot!("unavailable", prose(&set, &outcome(vec![])));
-    insta::assert_snapshot!("unavailable_half_way", prose(&set, &outcome(so_far)));
+    insta::assert_snapshot!("unavailable_half_way", prose(&set, &outcome(partial_answers)));
 }
 
 #[test]
@@ -289,13 +296,13 @@ fn a_person_who_was_being_asked_when_the_terminal_went_was_asked() {
 /// One resolution of each kind without an answer, first with no answers and then with half of them.
 fn unanswered() -> Vec<(QuestionSet, Resolution)> {
     let (set, half) = half_answered();
-    let of = |so_far: Vec<Answer>| {
+    let of = |partial_answers: Vec<Answer>| {
         [
-            ended(&set, Status::Cancelled, so_far.clone(), Via::Terminal),
-            ended(&set, Status::Declined { reason: Some("no".into()) }, so_far.clone(), Via::Terminal),
-            ended(&set, Status::Discuss { message: Some("hm".into()) }, so_far.clone(), Via::Terminal),
-            ended(&set, Status::TimedOut, so_far.clone(), Via::Terminal),
-            ended(&set, Status::Unavailable { reason: "no person there".into() }, so_far, Via::Terminal),
+            ended(&set, Status::Cancelled, partial_answers.clone(), Via::Terminal),
+            ended(&set, Status::Declined { reason: Some("no".into()) }, partial_answers.clone(), Via::Terminal),
+            ended(&set, Status::Discuss { message: Some("hm".into()) }, partial_answers.clone(), Via::Terminal),
+            ended(&set, Status::TimedOut, partial_answers.clone(), Via::Terminal),
+            ended(&set, Status::Unavailable { reason: "no person there".into() }, partial_answers, Via::Terminal),
         ]
     };
     of(vec![]).into_iter().chain(of(half)).map(|outcome| (set.clone(), outcome)).collect()
@@ -347,7 +354,7 @@ fn answers_that_nobody_was_asked_for_are_not_called_the_users() {
 
 #[test]
 fn answers_before_an_end_say_whose_they_are() {
-    let (set, so_far) = half_answered();
+    let (set, partial_answers) = half_answered();
     let file = "Known from a file of answers, not from the user:";
     let policy = "Taken by policy, not by the user:";
     let person = "Answered so far, but not submitted:";
@@ -358,7 +365,7 @@ fn answers_before_an_end_say_whose_they_are() {
             _ => person,
         };
         for status in [Status::Cancelled, Status::TimedOut, Status::Unavailable { reason: "gone".into() }] {
-            let words = prose(&set, &ended(&set, status, so_far.clone(), via));
+            let words = prose(&set, &ended(&set, status, partial_answers.clone(), via));
             let picked: Vec<&str> =
                 [file, policy, person].into_iter().filter(|picked| words.contains(picked)).collect();
             assert_eq!(picked, [expected], "{via:?}: {words}");
@@ -443,15 +450,15 @@ fn json_has_status_answers_and_via() {
 
 #[test]
 fn json_of_an_unanswered_outcome_has_its_status_and_the_answers_so_far() {
-    let (set, so_far) = half_answered();
-    let answers = json!(so_far);
+    let (set, partial_answers) = half_answered();
+    let answers = json!(partial_answers);
     for (outcome, expected) in [
         (
             ended(&set, Status::Cancelled, vec![], Via::Terminal),
             json!({"status": "cancelled", "answers": [], "via": "terminal"}),
         ),
         (
-            ended(&set, Status::Cancelled, so_far.clone(), Via::Terminal),
+            ended(&set, Status::Cancelled, partial_answers.clone(), Via::Terminal),
             json!({"status": "cancelled", "answers": answers, "via": "terminal"}),
         ),
         (
@@ -525,9 +532,9 @@ fn a_label_with_a_comma_stays_one_label() {
 
 #[test]
 fn what_was_not_answered_is_not_in_the_record() {
-    let (set, so_far) = half_answered();
+    let (set, partial_answers) = half_answered();
     assert_eq!(
-        record(&set, &ended(&set, Status::Cancelled, so_far, Via::Terminal)),
+        record(&set, &ended(&set, Status::Cancelled, partial_answers, Via::Terminal)),
         json!({DATABASE: "PostgreSQL (Recommended)"})
     );
     assert_eq!(record(&set, &ended(&set, Status::TimedOut, vec![], Via::Terminal)), json!({}));

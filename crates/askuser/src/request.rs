@@ -3,12 +3,12 @@
 //! A request serialises with a version and deserialises to an equal request. A deadline is a duration, counted from the
 //! time when the question is shown or stored.
 
-use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::QuestionSet;
 use crate::rules::Form;
 use crate::sanitize;
 use crate::tool_use::ToolUse;
+use crate::verbatim::{self, Charset};
 use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -209,7 +209,7 @@ impl Request {
         let texts: Vec<_> = self.set.questions().iter().map(|question| sanitize::line(question.text())).collect();
         let command = self.context.as_ref().and_then(Context::command).filter(|_| self.is_agreed_to());
         let first_line = command.and_then(|command| command.trim().lines().next());
-        let shown = first_line.map(|line| format!(" {}", exact::shown(line.trim_end(), Charset::Utf8)));
+        let shown = first_line.map(|line| format!(" {}", verbatim::shown(line.trim_end(), Charset::Utf8)));
         texts.join(" · ") + &shown.unwrap_or_default()
     }
 
@@ -416,7 +416,7 @@ impl Context {
         }
     }
 
-    /// Returns the complete display of the text, because a person may agree to it. See [`exact`].
+    /// Returns the complete display of the text, because a person may agree to it. See [`verbatim`].
     pub fn shown(&self, charset: Charset) -> Cow<'_, str> {
         let text = match self {
             // The final line end of a diff would be shown as an empty line.
@@ -428,7 +428,7 @@ impl Context {
                 return Cow::Owned(shown.join("\n\n"));
             }
         };
-        exact::shown(text, charset)
+        verbatim::shown(text, charset)
     }
 
     /// Returns the text as given.

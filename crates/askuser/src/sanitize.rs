@@ -1,5 +1,5 @@
 //! The gate between untrusted text and a screen, for text of models and people. It removes deceptive characters. Text
-//! that a person agrees to passes [`exact`](crate::exact) instead, which removes no character.
+//! that a person agrees to passes [`verbatim`](crate::verbatim) instead, which removes no character.
 //!
 //! The output cannot move the cursor, set a title, reorder or hide text. It has no control characters (except `\n` in a
 //! [`block`]), no bidi controls and no invisible characters. Every grapheme cluster is short and at least one column

@@ -1,6 +1,6 @@
 use super::*;
-use crate::exact::Charset;
 use crate::permission::Permission;
+use crate::verbatim::Charset;
 use serde_json::json;
 
 fn call(tool: &str, input: Value) -> ToolUse {

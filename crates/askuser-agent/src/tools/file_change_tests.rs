@@ -1,7 +1,7 @@
 use super::*;
 use crate::tools::Write;
 use crate::tools::test_fixtures::TestFolder;
-use askuser::exact::Charset;
+use askuser::verbatim::Charset;
 
 fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, ToolResult> {
     test.consent(&Write, json!({"path": path, "content": content}))

@@ -10,8 +10,8 @@ use crate::result::finish;
 use crate::signals::{self, Signal};
 use crate::source;
 use crate::store::{
-    attempt, block_on, done, ended_elsewhere, failed, location, only_a_person, open_for_person, question, runtime,
-    words,
+    attempt, block_on, display, done, ended_elsewhere, failed, location, only_a_person, open_for_person, question,
+    runtime,
 };
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if let Some((outcome, via)) = given(&question, args)? {
         let by = Principal::person(store.principal().name().unwrap_or_default(), via);
         return match block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
-            Ok(ending) => finish(&format!("{} {}\n", question.id, words::ended(&question.request, &ending))),
+            Ok(ending) => finish(&format!("{} {}\n", question.id, display::ended(&question.request, &ending))),
             Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
             Err(error) => Err(failed(error)),
         };
@@ -271,7 +271,7 @@ pub(crate) fn open(
 /// been shown.
 fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
     let drafts = block_on(store.drafts(&question.id)).unwrap_or_default();
-    let unsent = words::unsent(&drafts.iter().map(UnsentWords::from).collect::<Vec<_>>());
+    let unsent = display::unsent(&drafts.iter().map(UnsentWords::from).collect::<Vec<_>>());
     match (&unsent[..], question.ending.is_some()) {
         ([], _) => failure,
         (_, false) => failure.hint(format!("`askuser answer {}` shows once more what you have not sent", question.id)),

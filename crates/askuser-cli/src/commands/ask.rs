@@ -6,8 +6,8 @@ use crate::failure::{Failure, OrFail, exit, notice, outlive_file_size_limit};
 use crate::result::print;
 use crate::signals::until_signal;
 use crate::store::{
-    asker, at_the_terminal, audience, block_on, done, failed, only_a_person, open, open_within, origin, patient,
-    person, runtime, words,
+    asker, at_the_terminal, audience, block_on, display, done, failed, only_a_person, open, open_within, origin,
+    patient, person, runtime,
 };
 use crate::surfaces::{Surfaces, terminal_options};
 use crate::{notifier, result, source};
@@ -58,7 +58,7 @@ pub(super) fn put(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
             let asker = asker(settings, store.clone(), terminal)?.on_waiting(move |question| {
                 let _ = id.set(question.id.clone());
                 if !is_prompted {
-                    notice(&words::how_to_answer(question));
+                    notice(&display::how_to_answer(question));
                 }
             });
             Arc::new(asker)
@@ -228,7 +228,7 @@ fn not_answered(
         Some(AskError::Interrupted) => exit::INTERRUPTED,
         Some(AskError::Withdrawn) => {
             let ending = done(agent.get(request.key())).ok().and_then(|question| question.ending);
-            let words = ending.map_or_else(|| "was withdrawn".into(), |ending| words::ended(request, &ending));
+            let words = ending.map_or_else(|| "was withdrawn".into(), |ending| display::ended(request, &ending));
             return Failure::new(format!("the question {words}")).code(exit::ENDED_ELSEWHERE);
         }
         Some(error) => return Failure::new(error.chain()),

@@ -179,7 +179,7 @@ fn mcp(here: &Here) -> Vec<Row> {
         (ways, None) => Row::good("new questions", format!("{} calls you", ways.join(" and "))),
         (ways, Some(NotifierFailure { at_ms, what, why })) => {
             let ways = ways.join(" and ");
-            let when = store::words::date_time(at_ms);
+            let when = store::display::date_time(at_ms);
             let fix =
                 if what == "on_question" { "run the command yourself, and correct it" } else { "try it yourself" };
             let fix = format!("{fix}; the next call that works ends this");
@@ -255,10 +255,10 @@ fn inbox(here: &Here) -> Vec<Row> {
 fn refused_credentials(here: &Here) -> Option<Row> {
     const RECENT_MS: u64 = 24 * 60 * 60 * 1000;
     let FailedCredentials { count, last_ms, address } = done(kept(here)?.failed_credentials()).ok()??;
-    let when = store::words::date_time(last_ms);
+    let when = store::display::date_time(last_ms);
     let fact = format!("{count} did not count at `askuser serve`, the last from {address} at {when}");
     let fix = "if that is a device or an agent of yours, pair it again or give it a new token (`askuser token new`)";
-    let is_recent = store::words::now_ms().saturating_sub(last_ms) < RECENT_MS;
+    let is_recent = store::display::now_ms().saturating_sub(last_ms) < RECENT_MS;
     Some(if is_recent { Row::bad("credentials", fact, fix) } else { Row::plain("credentials", fact) })
 }
 

@@ -4,11 +4,13 @@ use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit, notice};
 use crate::json::escape_invisible;
 use crate::result::{finish, write};
-use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person, open_for_person, open_kept, words};
+use crate::store::{
+    at_the_terminal, display, done, for_each_page, location, only_a_person, open_for_person, open_kept,
+};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
-use askuser::exact::{self, Charset};
 use askuser::store::{Ending, Filter, Purged, QuestionJson, State, Store, StoredQuestion};
+use askuser::verbatim::{self, Charset};
 use askuser::{Context, sanitize};
 use askuser_inbox::Location;
 use askuser_terminal::text::{Line, Span, Style};
@@ -39,7 +41,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         let report = if json {
             format!("{}\n", serde_json::json!({"purged": count, "before_ms": before_ms, "remains": remains}))
         } else {
-            format!("removed {count} that ended before {}\n", words::date_time(before_ms))
+            format!("removed {count} that ended before {}\n", display::date_time(before_ms))
         };
         return finish(&report);
     }
@@ -53,7 +55,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         parts.reverse();
     }
     let mut show = |questions: &[StoredQuestion]| {
-        let questions: Vec<_> = questions.iter().filter(|question| json || !words::is_probe(question)).collect();
+        let questions: Vec<_> = questions.iter().filter(|question| json || !display::is_probe(question)).collect();
         is_empty &= questions.is_empty();
         let shown = |question| match (json, columns) {
             (true, _) => escape_invisible(&serde_json::json!(QuestionJson::from(question))) + "\n",
@@ -79,16 +81,16 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 ///   ✔ answered: Database: PostgreSQL (ada from terminal, after 2 min)
 /// ```
 fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let is_not_run = question.ending.as_ref().is_some_and(|end| words::not_run(&question.request, end).is_some());
+    let is_not_run = question.ending.as_ref().is_some_and(|end| display::not_run(&question.request, end).is_some());
     let (mark, role) = match question.state() {
         State::Pending => (theme.signs.ellipsis, Role::Warning),
         State::Answered if !is_not_run => (theme.signs.done, Role::Success),
         _ => (theme.signs.not_done, Role::Danger),
     };
-    let date = words::date_time(question.asked_ms);
+    let date = display::date_time(question.asked_ms);
     let id = &question.id;
     let room = columns.saturating_sub(width(&date) + width(id.as_str()) + 4);
-    let who = truncate(&words::who_and_where(question), room, theme);
+    let who = truncate(&display::who_and_where(question), room, theme);
     let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
     // Only the first row of a text begins in this column. No text can therefore pass for a row of the log.
     let rows = |mark: Option<Span<'static>>, text: &str, style: Style| {
@@ -124,11 +126,11 @@ fn agreed_to(question: &StoredQuestion) -> Option<&Context> {
 /// Formats a question as `2026-11-15 12:04  3f2a9c0d11aa  Claude Code ~/shop: "Which database?" → PostgreSQL (ada from
 /// terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
-    let date = words::date_time(question.asked_ms);
+    let date = display::date_time(question.asked_ms);
     let id = &question.id;
-    let who = words::who(question);
-    let folder = words::folder(question).unwrap_or_default();
-    let agreed = agreed_to(question).map(|context| exact::shown(&context.text(), Charset::Utf8).into_owned());
+    let who = display::who(question);
+    let folder = display::folder(question).unwrap_or_default();
+    let agreed = agreed_to(question).map(|context| verbatim::shown(&context.text(), Charset::Utf8).into_owned());
     let agreed = agreed.map(|text| format!(" {}", quoted(&text))).unwrap_or_default();
     let asked = quoted(&question.request.title());
     format!("{date}  {id}  {who} {folder}: {asked}{agreed} → {}", outcome(question))
@@ -137,26 +139,26 @@ fn line(question: &StoredQuestion) -> String {
 /// Formats an outcome as `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.
 fn outcome(question: &StoredQuestion) -> String {
     let Some(ending) = &question.ending else {
-        let waits = words::duration(question.age());
-        let gone = words::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
-        return format!("pending for {waits}{gone}{}", words::for_whom(question));
+        let waits = display::duration(question.age());
+        let gone = display::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
+        return format!("pending for {waits}{gone}{}", display::for_whom(question));
     };
-    let after = ending.at_ms().map(|at| words::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
+    let after = ending.at_ms().map(|at| display::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
     let after = after.unwrap_or_default();
     let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
-    let by = words::answerer(ending).unwrap_or_else(|| "no person".into());
+    let by = display::answerer(ending).unwrap_or_else(|| "no person".into());
     let by = if ending.state() == State::Settled { format!("the asker, {by}") } else { by };
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());
     let delivered = match (question.delivered_ms, ending, question.request.is_in_background()) {
         (None, Ending::Resolved(_), false) => ", not delivered yet".to_owned(),
         (None, Ending::Resolved(_), true) => {
-            words::not_fetched(question).map(|words| format!("; {words}")).unwrap_or_default()
+            display::not_fetched(question).map(|words| format!("; {words}")).unwrap_or_default()
         }
         _ => String::new(),
     };
-    let decided = words::decided(&question.request, ending).map(|words| format!(": {words}")).unwrap_or_default();
+    let decided = display::decided(&question.request, ending).map(|words| format!(": {words}")).unwrap_or_default();
     let state = ending.state().name().replace('_', " ");
-    let words = words::not_run(&question.request, ending).unwrap_or_else(|| format!("{state}{decided}"));
+    let words = display::not_run(&question.request, ending).unwrap_or_else(|| format!("{state}{decided}"));
     format!("{words} ({by}{delivered})")
 }
 
@@ -165,13 +167,13 @@ fn outcome(question: &StoredQuestion) -> String {
 fn time(flag: &str, when: &str) -> Result<u64, Failure> {
     // A year alone is no number of seconds.
     if let Some(ago) = duration(when).filter(|_| !when.ends_with(|c: char| c.is_ascii_digit())) {
-        return Ok(words::now_ms().saturating_sub(ago.as_millis() as u64));
+        return Ok(display::now_ms().saturating_sub(ago.as_millis() as u64));
     }
     let then: Option<DateTime> = when.parse().ok();
     let then = then.and_then(|then| then.to_zoned(TimeZone::system()).ok());
     let wrong = |fact, limit| Failure::new(format!("--{flag}: {when:?}{fact}, must be {limit}"));
     match then.and_then(|then| u64::try_from(then.timestamp().as_millisecond()).ok()) {
-        Some(then) if then > words::now_ms() && flag == "before" => Err(wrong(" is in the future", "past")),
+        Some(then) if then > display::now_ms() && flag == "before" => Err(wrong(" is in the future", "past")),
         Some(then) => Ok(then),
         None => Err(wrong("", "a duration such as 2h or 3d, or a time such as 2026-11-15T12:00")),
     }

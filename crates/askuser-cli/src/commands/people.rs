@@ -3,7 +3,7 @@
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};
 use crate::result::{finish, write};
-use crate::store::{administration, done, only_a_person, words};
+use crate::store::{administration, display, done, only_a_person};
 use askuser_serve::people::persons_name;
 use clap::ArgMatches;
 
@@ -12,7 +12,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let store = administration(&Layers::detect(args)?.settings()?)?;
     if command == "list" {
         let line = |person: &askuser::store::Person| {
-            format!("{}  added {}\n", askuser::sanitize::line(&person.name), words::date_time(person.added_ms))
+            format!("{}  added {}\n", askuser::sanitize::line(&person.name), display::date_time(person.added_ms))
         };
         return finish(&done(store.people())?.iter().map(line).collect::<String>());
     }

@@ -6,7 +6,7 @@ use super::init::{home, mcp_url};
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};
 use crate::result::finish;
-use crate::store::{administration, done, only_a_person, words};
+use crate::store::{administration, display, done, only_a_person};
 use askuser::sanitize;
 use askuser::store::{Credential, CredentialScope};
 use askuser_serve::token::renew;
@@ -58,8 +58,8 @@ fn line(credential: &Credential) -> String {
     let made = &credential.made;
     let address = made.address.as_deref().map(|address| format!(" from {address}")).unwrap_or_default();
     let used = match credential.seen_ms {
-        Some(at) => format!("used {}{address}", words::date_time(at)),
-        None => format!("made {}, never used", words::date_time(credential.made_ms)),
+        Some(at) => format!("used {}{address}", display::date_time(at)),
+        None => format!("made {}, never used", display::date_time(credential.made_ms)),
     };
     let person = made.person.as_deref().map(|person| format!(" as {person}")).unwrap_or_default();
     sanitize::line(&format!("{}  {}{person}  {used}", made.name, made.scope.name())).into_owned() + "\n"

@@ -4,7 +4,7 @@ use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
 use crate::signals::{self, until_signal};
-use crate::store::{attempt, done, ended_elsewhere, failed, open_existing, patient, question, runtime, words};
+use crate::store::{attempt, display, done, ended_elsewhere, failed, open_existing, patient, question, runtime};
 use askuser::Purpose;
 use askuser::store::{Claim, Ending, Principal};
 use clap::ArgMatches;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             if question.request.key().purpose == Purpose::Permission {
                 let unused = match done(store.claim(id, &attempt()?))? {
                     Claim::Won => None,
-                    Claim::Used { at_ms } => Some(format!("{id} was used at {}", words::time(at_ms))),
+                    Claim::Used { at_ms } => Some(format!("{id} was used at {}", display::time(at_ms))),
                     Claim::Lapsed => Some(format!("{id} lapsed: it was answered more than ten minutes ago")),
                 };
                 if let Some(unused) = unused {

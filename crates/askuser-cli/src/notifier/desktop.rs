@@ -2,7 +2,7 @@
 //! their documentation and was never run there.
 
 use super::plain;
-use crate::store::words;
+use crate::store::display;
 use askuser::store::StoredQuestion;
 use askuser_sys::programs;
 use std::io;
@@ -18,7 +18,7 @@ pub(super) fn is_there() -> bool {
 /// Starts the program that shows the asker and the title of the question. Returns `None` without a desktop.
 pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>> {
     let title = question.request.title();
-    let mut command = command(&plain(&words::who_and_where(question)), &plain(&title))?.ok()?;
+    let mut command = command(&plain(&display::who_and_where(question)), &plain(&title))?.ok()?;
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Some(quiet.spawn().map_err(|error| error.to_string()))
 }

@@ -10,7 +10,7 @@ pub(crate) mod popup;
 
 use crate::config::Settings;
 use crate::signals;
-use crate::store::words;
+use crate::store::display;
 use askuser::sanitize;
 use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
 use askuser::{Inbox, Via};
@@ -165,7 +165,7 @@ impl Call {
     /// Rings the bell and notifies through the terminal of the asking process.
     fn say_here(&self, question: &StoredQuestion) {
         let mut stderr = std::io::stderr();
-        let text = plain(&format!("{} asks: {}", words::who(question), question.request.title()));
+        let text = plain(&format!("{} asks: {}", display::who(question), question.request.title()));
         let term = std::env::var("TERM").unwrap_or_default();
         let notification = if term.contains("kitty") {
             format!("\x1b]99;;{text}\x1b\\")

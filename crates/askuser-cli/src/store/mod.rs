@@ -1,6 +1,6 @@
 //! The store of the inbox for commands. It is opened for a person or for an agent, and questions are asked through it.
 
-pub(crate) mod words;
+pub(crate) mod display;
 
 use crate::config::{Settings, TokenFile};
 use crate::environment;
@@ -211,7 +211,7 @@ pub(crate) fn for_each_page(
     loop {
         let page = done(store.list(&filter))?;
         show(&page.questions)?;
-        page.unreadable.iter().for_each(|id| failure::notice(&words::unreadable(id)));
+        page.unreadable.iter().for_each(|id| failure::notice(&display::unreadable(id)));
         match page.next {
             None => return Ok(()),
             next => filter.after = next,
@@ -329,5 +329,5 @@ pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuesti
 
 /// Returns the failure for a question that has ended in another way than the person wanted.
 pub(crate) fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
-    Failure::new(format!("{} {}", question.id, words::ended(&question.request, ending))).code(exit::ENDED_ELSEWHERE)
+    Failure::new(format!("{} {}", question.id, display::ended(&question.request, ending))).code(exit::ENDED_ELSEWHERE)
 }

@@ -4,7 +4,7 @@
 use crate::inbox::{id, pending, run};
 use crate::mcp::Client;
 use crate::terminal::{Stage, Terminal};
-use askuser::exact;
+use askuser::verbatim;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -44,7 +44,7 @@ const SURFACES: [(&str, Surface); 9] = [
 fn whatever_a_person_agrees_to_is_shown_whole_on_every_surface() {
     for (surface, shown) in SURFACES {
         for text in TEXTS {
-            assert_eq!(exact::read(&shown(text)), text, "{surface}");
+            assert_eq!(verbatim::read(&shown(text)), text, "{surface}");
         }
     }
 }

@@ -244,14 +244,14 @@ struct Shared {
 
 struct Seen {
     parser: vt100::Parser<Surprises>,
-    reading: Reading,
+    reading: ReadState,
     raw: Vec<u8>,
     closed: bool,
 }
 
 /// The position of a byte in the output: in text or in a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Reading {
+enum ReadState {
     #[default]
     Text,
     Escape,
@@ -259,19 +259,19 @@ enum Reading {
     String,
 }
 
-impl Reading {
+impl ReadState {
     /// Processes a byte. Returns whether it begins a visible character.
     fn begins_character(&mut self, byte: u8) -> bool {
         let before = *self;
         *self = match (before, byte) {
-            (Reading::Text | Reading::String, 0x1b) => Reading::Escape,
-            (Reading::Escape, b'[') => Reading::Csi,
-            (Reading::Escape, b']' | b'P' | b'_' | b'^' | b'X') => Reading::String,
-            (Reading::Escape, 0x20..=0x2f) => Reading::Escape,
-            (Reading::Escape, _) | (Reading::Csi, 0x40..=0x7e) | (Reading::String, 0x07) => Reading::Text,
+            (ReadState::Text | ReadState::String, 0x1b) => ReadState::Escape,
+            (ReadState::Escape, b'[') => ReadState::Csi,
+            (ReadState::Escape, b']' | b'P' | b'_' | b'^' | b'X') => ReadState::String,
+            (ReadState::Escape, 0x20..=0x2f) => ReadState::Escape,
+            (ReadState::Escape, _) | (ReadState::Csi, 0x40..=0x7e) | (ReadState::String, 0x07) => ReadState::Text,
             _ => before,
         };
-        (before, *self) == (Reading::Text, Reading::Text) && byte >= 0x20 && byte != 0x7f && byte & 0xc0 != 0x80
+        (before, *self) == (ReadState::Text, ReadState::Text) && byte >= 0x20 && byte != 0x7f && byte & 0xc0 != 0x80
     }
 }
 
@@ -338,7 +338,7 @@ impl Shared {
         let columns = columns.try_into().expect("columns");
         let parser = vt100::Parser::new_with_callbacks(rows, columns, 10_000, Surprises::default());
         Shared {
-            seen: Mutex::new(Seen { parser, reading: Reading::Text, raw: Vec::new(), closed: false }),
+            seen: Mutex::new(Seen { parser, reading: ReadState::Text, raw: Vec::new(), closed: false }),
             changed: Condvar::new(),
         }
     }

@@ -2,7 +2,7 @@
 //! transaction.
 
 use super::database::{Database, find, is_any_alive, is_live, key_of};
-use super::fault::{Fault, WRITING, failed, unwritable};
+use super::error::{Fault, WRITING, failed, unwritable};
 use super::filter::signed;
 use super::row::{SELECT, StoredRow};
 use super::waiters::{self, Waiter};

@@ -2,7 +2,7 @@
 
 use super::SqliteStore;
 use super::database::Database;
-use super::fault::Fault;
+use super::error::Fault;
 use super::thread::Message;
 use askuser::store::{
     Call, Credentials, Register, RegisterCommand, RegisterReply, RegisterWrite, Requests, StoreError, Watch, admit,

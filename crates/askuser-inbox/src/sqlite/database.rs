@@ -1,11 +1,11 @@
 //! The file of a store: opening, reading, writing and locking it. Only the store's thread uses it.
 
 use super::Clock;
-use super::fault::{Fault, WRITING, failed};
+use super::error::{Fault, WRITING, failed};
 use super::row::{SELECT, StoredRow};
 use super::schema;
 use super::waiters::Waiter;
-use crate::changes::Bell;
+use crate::file_watch::Bell;
 use crate::process_lock::{self, ProcessLock};
 use askuser::RequestKey;
 use askuser::store::{AskerPresence, Principal, QuestionRef, Requests, Scope, StoreError, StoredQuestion};

@@ -9,7 +9,7 @@ mod backup;
 mod commands;
 mod credentials;
 mod database;
-mod fault;
+mod error;
 mod filter;
 mod reading;
 mod row;

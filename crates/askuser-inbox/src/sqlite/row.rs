@@ -1,6 +1,6 @@
 //! Rows of the table of questions.
 
-use super::fault::{Fault, unreadable};
+use super::error::{Fault, unreadable};
 use askuser::store::{AskerPresence, Attempt, Cursor, Ending, QuestionId, Record, Requests, StoredQuestion};
 use rusqlite::Row;
 

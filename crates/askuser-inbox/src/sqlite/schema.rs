@@ -23,7 +23,7 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i32> {
 /// If the file belongs to another program or has another version.
 pub(super) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let shown = path.display();
-    let failed = super::fault::failed(path, "cannot prepare");
+    let failed = super::error::failed(path, "cannot prepare");
     let pragma = |connection: &Connection, name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let state = |connection: &Connection| {
         Ok::<_, rusqlite::Error>((pragma(connection, "application_id")?, pragma(connection, "user_version")?))

@@ -5,7 +5,7 @@
 //! must not be.
 
 use super::database::Database;
-use crate::changes::{FileWatcher, SETTLE};
+use crate::file_watch::{FileWatcher, SETTLE};
 use askuser::store::{Feed, Operation, Principal, StoreError, Watch, Watched};
 use futures_channel::oneshot;
 use std::io;

@@ -1,7 +1,7 @@
 //! The waiters of an answer, as the store's file records them.
 
 use super::database::Database;
-use super::fault::Fault;
+use super::error::Fault;
 use askuser::store::{Departure, StoreError};
 use askuser_sys::random;
 use rusqlite::{Transaction, params};

@@ -1,9 +1,9 @@
 //! A question as the page draws it. Every text has passed the gate for untrusted text, and Markdown is parsed into
 //! rows. Text to agree to stays exactly as it is.
 
-use askuser::exact::{self, Charset};
 use askuser::permission::condition;
 use askuser::store::{Ending, StoredQuestion};
+use askuser::verbatim::{self, Charset};
 use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
 use askuser_markdown::{DiffLine, Kind, Look, NumberedLine, Piece, Row, has_blocks, inline};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         "title": request.title(),
         "why": request.why().map(|why| askuser_markdown::rows(&sanitize::block(why))),
         "context": request.context().map(|context| context.parts().iter().map(|part| shown(part)).collect::<Vec<_>>()),
-        "input": request.context().and_then(Context::raw_input).map(|input| exact::shown(&input, Charset::Utf8).into_owned()),
+        "input": request.context().and_then(Context::raw_input).map(|input| verbatim::shown(&input, Charset::Utf8).into_owned()),
         "questions": request.set().questions().iter().map(|question| asked(question, request)).collect::<Vec<_>>(),
     })
 }

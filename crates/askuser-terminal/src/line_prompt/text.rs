@@ -3,7 +3,7 @@
 use super::LinePrompt;
 use crate::markdown;
 use crate::view::{Signs, Start, wrap, wrap_exactly};
-use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, Wording};
+use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, TextMode};
 use askuser::{Form, report};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -125,8 +125,8 @@ impl LinePrompt {
     /// Returns a text for reading aloud: without marks, unless the user agrees to its exact words.
     fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.prompt.wording() {
-            Wording::Prose => markdown::unstyled(text),
-            Wording::Exact => text.into(),
+            TextMode::Prose => markdown::unstyled(text),
+            TextMode::Exact => text.into(),
         }
     }
 
@@ -195,11 +195,11 @@ impl LinePrompt {
             return;
         }
         let rows: Vec<_> = match self.prompt.wording() {
-            Wording::Prose => {
+            TextMode::Prose => {
                 let trimmed = |range: Range<usize>| range.start..range.start + text[range].trim_end_matches(' ').len();
                 wrap(text, inside, inside).into_iter().map(|range| (trimmed(range), Start::Line)).collect()
             }
-            Wording::Exact => wrap_exactly(text, inside),
+            TextMode::Exact => wrap_exactly(text, inside),
         };
         for (range, start) in rows {
             let _ = writeln!(out, "{} {}", mark(start), &text[range]);

@@ -1,7 +1,7 @@
 //! The lines that stay in the scrollback after a prompt.
 
-use super::barred::{self, bar};
 use super::prompt_lines::TIMED_OUT;
+use super::quoted::{self, bar};
 use super::theme::{Role, Theme};
 use super::wrap::{spans_width, width, wrap_styled};
 use askuser::store::Draft;
@@ -51,7 +51,7 @@ pub fn closing_lines(
         for question in set.questions() {
             // The text is shown exactly, because it may contain a command. Without a bar, a row could pass for a
             // confirmation.
-            lines.extend(barred::exactly(question.text(), &[], theme, columns, |_, _| theme.style(Role::Muted)));
+            lines.extend(quoted::exactly(question.text(), &[], theme, columns, |_, _| theme.style(Role::Muted)));
             let mut answers = outcome.answers().iter();
             if let Some(answer) = answers.find(|answer| answer.question == question.text_verbatim()) {
                 lines.extend(inline(&format!("{}:", question.header()), answer, mark, theme, columns));

@@ -1,13 +1,13 @@
 //! The context of questions: a command, a diff or a tool's input verbatim, and prose as Markdown. The context is shown
-//! completely. Text that a person agrees to is shown through [`askuser::exact`].
+//! completely. Text that a person agrees to is shown through [`askuser::verbatim`].
 //!
 //! Every row begins with a bar, so that it cannot pass for an option, a footer or a confirmation.
 
-use super::barred;
+use super::quoted;
 use super::theme::{Role, Theme};
 use super::wrap::Start;
 use crate::markdown;
-use askuser::{Context, exact};
+use askuser::{Context, verbatim};
 use askuser_markdown::{DiffLine, NumberedLine};
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
@@ -34,7 +34,7 @@ pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (V
 fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, usize) {
     let text = &*part.shown(theme.charset);
     match part {
-        Context::Prose(_) => (barred::prose(&markdown::rows(text), theme, columns, Style::new()), 0),
+        Context::Prose(_) => (quoted::prose(&markdown::rows(text), theme, columns, Style::new()), 0),
         Context::Diff(diff) => {
             let lines = diff_lines(diff, theme);
             let numbers: Vec<String> = lines.iter().map(|line| line.number.clone()).collect();
@@ -43,7 +43,7 @@ fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static
             let mut row = 0;
             let mut changed = None;
             let mut role = Role::Text;
-            let rows = barred::exactly(&text.join("\n"), &numbers, theme, columns, |_, start| {
+            let rows = quoted::exactly(&text.join("\n"), &numbers, theme, columns, |_, start| {
                 if start == Start::Line {
                     role = at.next().map_or(Role::Text, |line| line.role);
                 }
@@ -55,7 +55,7 @@ fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static
             });
             (rows, changed.unwrap_or(0))
         }
-        _ => (barred::exactly(text, &[], theme, columns, |_, _| theme.style(Role::Text)), 0),
+        _ => (quoted::exactly(text, &[], theme, columns, |_, _| theme.style(Role::Text)), 0),
     }
 }
 
@@ -67,7 +67,7 @@ pub struct ShownDiffLine {
     pub number: String,
     /// The role of the line, which depends on its kind in the diff.
     pub role: Role,
-    /// The whole text of the line, escaped by [`askuser::exact`]. A hunk header has only the part that is not in the
+    /// The whole text of the line, escaped by [`askuser::verbatim`]. A hunk header has only the part that is not in the
     /// line numbers.
     pub text: String,
 }
@@ -75,7 +75,7 @@ pub struct ShownDiffLine {
 /// Returns the lines of a diff, with line numbers in place of the `@@` headers. An incomplete diff stays as written.
 pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
     let diff = diff.strip_suffix('\n').unwrap_or(diff);
-    let shown = exact::shown(diff, theme.charset);
+    let shown = verbatim::shown(diff, theme.charset);
     let Some(numbered) = askuser_markdown::numbered(diff) else {
         let plain = |line: &str| ShownDiffLine { number: String::new(), role: diff_role(line), text: line.to_owned() };
         return shown.split('\n').map(plain).collect();

@@ -4,9 +4,9 @@
 use super::frame_line::SharedLine;
 use super::prompt_lines::{Hint, shared};
 use super::side_text::side_text_lines;
-use super::{PromptPhase, Role, Theme, barred, read_context};
+use super::{PromptPhase, Role, Theme, quoted, read_context};
 use crate::markdown;
-use askuser::prompt::{Page, SideText, Wording};
+use askuser::prompt::{Page, SideText, TextMode};
 use askuser::{Context, QuestionSet};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
@@ -40,7 +40,7 @@ pub(super) struct PageOf {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
     pub(super) page: Page,
-    pub(super) wording: Wording,
+    pub(super) wording: TextMode,
     pub(super) theme: Theme,
     pub(super) phase: PromptPhase,
     pub(super) border: Role,
@@ -180,7 +180,7 @@ impl Text<'_> {
                 (Text::Side(kind, text.into_owned().into()), (rows, 0))
             }
             Text::Preview(text) => {
-                let rows = barred::prose(&markdown::rows(&text), theme, width, Style::new());
+                let rows = quoted::prose(&markdown::rows(&text), theme, width, Style::new());
                 (Text::Preview(text.into_owned().into()), (rows, 0))
             }
         }

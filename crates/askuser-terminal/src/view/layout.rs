@@ -5,9 +5,9 @@
 
 use super::frame_line::SharedLine;
 use super::laid_out::{LaidOut, LastLine, Rows, Text};
-use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{Composer, EDGE, FooterKind, PromptLines, footer_hints, shared};
+use super::scroll_area::{Begin, Claim, Pane};
 use super::side_text;
 use super::{PromptPhase, PromptStyle, Theme, View, border};
 use askuser::prompt::{InputMode, Page, Scroll, SideText, Viewport, Window};

@@ -1,15 +1,15 @@
 //! The layout of a prompt: pure functions from a [`Prompt`] and an area to lines and cells.
 
-mod barred;
 mod border;
 mod closing;
 mod context;
 mod frame_line;
 mod laid_out;
 mod layout;
-mod pane;
 mod preview;
 mod prompt_lines;
+mod quoted;
+mod scroll_area;
 mod side_text;
 mod theme;
 mod widget;

@@ -3,12 +3,12 @@
 //! The first rows of the model's words stand above the question. A key shows either text completely, in place of the
 //! context.
 
-use super::barred;
+use super::quoted;
 use super::theme::{Role, Theme};
 use super::wrap::{Start, wrap};
 use crate::markdown;
 use askuser::prompt::SideText;
-use askuser::{exact, sanitize};
+use askuser::{sanitize, verbatim};
 use ratatui_core::text::{Line, Span};
 
 /// The words before the model's text.
@@ -17,7 +17,7 @@ const SAID: &str = "The agent said: ";
 /// Returns at most `most` rows from the beginning of the model's words, and whether these are all.
 pub fn first_rows(why: &str, theme: &Theme, columns: usize, most: usize) -> (Vec<Line<'static>>, bool) {
     let text = format!("{SAID}{}", markdown::unstyled(&sanitize::line(why)));
-    let bar = barred::bar(theme);
+    let bar = quoted::bar(theme);
     let room = columns.saturating_sub(bar.width());
     let rows = wrap(&text, room, room);
     let is_whole = rows.len() <= most;
@@ -40,11 +40,11 @@ pub fn side_text_lines(kind: SideText, text: &str, theme: &Theme, columns: usize
     let (name, rows) = match kind {
         SideText::Why => {
             let rows = markdown::rows(&sanitize::block(text));
-            ("The agent said before it asked:", barred::prose(&rows, theme, columns, style))
+            ("The agent said before it asked:", quoted::prose(&rows, theme, columns, style))
         }
         SideText::Input => {
-            let text = exact::shown(text, theme.charset);
-            ("The input as JSON:", barred::exactly(&text, &[], theme, columns, |_, _: Start| theme.style(Role::Text)))
+            let text = verbatim::shown(text, theme.charset);
+            ("The input as JSON:", quoted::exactly(&text, &[], theme, columns, |_, _: Start| theme.style(Role::Text)))
         }
     };
     [Line::styled(name, theme.style(Role::Muted))].into_iter().chain(rows).collect()

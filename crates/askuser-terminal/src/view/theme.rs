@@ -2,7 +2,7 @@
 //!
 //! Views use roles, never colours. A [`Theme`] maps roles to styles for this terminal.
 
-use askuser::exact::Charset;
+use askuser::verbatim::Charset;
 use ratatui_core::style::{Color, Modifier, Style};
 
 /// The role of a piece of text, which determines its style.

@@ -17,7 +17,7 @@ mod viewport;
 pub use answer_draft::AnswerDraft;
 pub use keymap::{Action, Binding, KeyContext, SideText, TABLE, action};
 pub use state::{
-    InputMode, Notice, NoticeKind, Page, Prefilled, Prompt, PromptOptions, Rival, TextField, Trigger, Wording,
+    InputMode, Notice, NoticeKind, Page, Prefilled, Prompt, PromptOptions, Rival, TextField, TextMode, Trigger,
 };
 pub use viewport::{Scroll, Viewport, Window};
 

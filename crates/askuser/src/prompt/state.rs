@@ -88,7 +88,7 @@ pub enum NoticeKind {
 
 /// The style of a question's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wording {
+pub enum TextMode {
     /// Prose, wrapped between words.
     Prose,
     /// Verbatim text, to the last blank, because the person agrees to it as to a command.
@@ -106,7 +106,7 @@ pub struct Rival {
 
 /// The progress of drawing the text that the person agrees to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReadState {
     /// The person agrees to no text.
     NotNeeded,
     /// Some rows were not drawn, so no option can be chosen. `drawn` has an entry for each row at the present width.
@@ -115,10 +115,10 @@ pub(super) enum Reading {
     Done,
 }
 
-impl Reading {
+impl ReadState {
     /// Marks the rows of a viewport as drawn.
     fn draw(&mut self, viewport: &Viewport) {
-        let Reading::Unread { source, drawn } = self else { return };
+        let ReadState::Unread { source, drawn } = self else { return };
         let shown = viewport.agreed(*source);
         // The help page and the review show no row of the text.
         if shown.total == 0 {
@@ -131,7 +131,7 @@ impl Reading {
         let now = shown.offset..shown.end();
         drawn.iter_mut().enumerate().for_each(|(row, is_drawn)| *is_drawn |= now.contains(&row));
         if !drawn.contains(&false) {
-            *self = Reading::Done;
+            *self = ReadState::Done;
         }
     }
 }
@@ -199,7 +199,7 @@ pub struct Prompt {
     pub(super) viewport: Option<Viewport>,
     /// The last drawn viewport; `None` before the page is drawn. `viewport` may be a later one that is not drawn yet.
     pub(super) looked: Option<Viewport>,
-    pub(super) reading: Reading,
+    pub(super) reading: ReadState,
     pub(super) now: Duration,
     /// The duration of the border that confirms an answer, and the end of the present one.
     pub(super) success_flash: Duration,
@@ -241,8 +241,8 @@ impl Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
         let source = if request.context().is_some() { AgreedText::Context } else { AgreedText::Question };
-        let unread = Reading::Unread { source, drawn: Vec::new() };
-        let reading = if request.is_agreed_to() { unread } else { Reading::NotNeeded };
+        let unread = ReadState::Unread { source, drawn: Vec::new() };
+        let reading = if request.is_agreed_to() { unread } else { ReadState::NotNeeded };
         let why = request.why().map(str::to_owned);
         let input = request.context().and_then(Context::raw_input);
         Prompt { origin: request.asked_by(), purpose: request.key().purpose, why, input, reading, ..prompt }
@@ -275,7 +275,7 @@ impl Prompt {
             preview_offset: None,
             viewport: None,
             looked: None,
-            reading: Reading::NotNeeded,
+            reading: ReadState::NotNeeded,
             now: Duration::ZERO,
             success_flash: Duration::ZERO,
             answered_until: Duration::ZERO,
@@ -420,10 +420,10 @@ impl Prompt {
     }
 
     /// The style of the questions' text.
-    pub fn wording(&self) -> Wording {
+    pub fn wording(&self) -> TextMode {
         match self.purpose {
-            Purpose::Permission => Wording::Exact,
-            _ => Wording::Prose,
+            Purpose::Permission => TextMode::Exact,
+            _ => TextMode::Prose,
         }
     }
 
@@ -502,7 +502,7 @@ impl Prompt {
 
     /// The answers that the person gave. A prefilled answer is not the person's before they submit it. In a prompt that
     /// the person opened, prefilled answers are their earlier draft and count.
-    pub fn so_far(&self) -> Vec<Answer> {
+    pub fn partial_answers(&self) -> Vec<Answer> {
         let is_theirs = |answer: &Answer| self.trigger != Trigger::Inline || !self.known.contains(answer);
         self.answers().into_iter().filter(is_theirs).collect()
     }
@@ -593,23 +593,23 @@ impl Prompt {
             self.reading.draw(&viewport);
         }
         self.looked = Some(viewport.clone());
-        self.foresee(viewport);
+        self.set_expected_viewport(viewport);
     }
 
     /// Sets the viewport about to be drawn. A key before the drawing then has the same effect as after it. Text to
     /// agree to does not count as read yet.
-    pub fn foresee(&mut self, viewport: Viewport) {
+    pub fn set_expected_viewport(&mut self, viewport: Viewport) {
         self.viewport = Some(viewport);
     }
 
     /// Records that a surface has printed the whole text that the person agrees to.
     pub fn show_all(&mut self) {
-        self.reading = Reading::Done;
+        self.reading = ReadState::Done;
     }
 
     /// Whether some row of the text to agree to was not drawn yet. Until every row was drawn, no option can be chosen.
     pub fn is_unread(&self) -> bool {
-        matches!(self.reading, Reading::Unread { .. })
+        matches!(self.reading, ReadState::Unread { .. })
     }
 
     /// Whether [`Prompt::is_unread`] still holds after this viewport is drawn.
@@ -618,7 +618,7 @@ impl Prompt {
         if self.opened.is_none() {
             reading.draw(viewport);
         }
-        matches!(reading, Reading::Unread { .. })
+        matches!(reading, ReadState::Unread { .. })
     }
 
     /// The state of the prompt, as far as keys depend on it.

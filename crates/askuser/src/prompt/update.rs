@@ -4,7 +4,7 @@
 
 use super::answer_draft::AnswerDraft;
 use super::keymap::{Action, KeyContext, SideText, action};
-use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, Reading, TextField, Trigger};
+use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, ReadState, TextField, Trigger};
 use super::viewport::{AgreedText, Scroll, Viewport};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
@@ -45,7 +45,7 @@ impl Prompt {
 
     fn tick(&mut self) -> Effect {
         match self.time_left() {
-            Some(Duration::ZERO) => self.finish(Status::TimedOut, self.so_far()),
+            Some(Duration::ZERO) => self.finish(Status::TimedOut, self.partial_answers()),
             _ => Effect::Continue,
         }
     }
@@ -247,7 +247,7 @@ impl Prompt {
         if self.opened.is_some() {
             self.show_beside(None);
         }
-        if let (Reading::Unread { source, drawn }, Some(looked)) = (&self.reading, &self.looked) {
+        if let (ReadState::Unread { source, drawn }, Some(looked)) = (&self.reading, &self.looked) {
             let shown = looked.agreed(*source);
             let mut rest = (shown.end()..shown.total).chain(0..shown.offset);
             let next = rest.find(|&row| !drawn[row]).unwrap_or(shown.offset);
@@ -336,7 +336,7 @@ impl Prompt {
     /// cancelled.
     pub fn leave(&mut self) -> Effect {
         match self.trigger {
-            Trigger::Inline => self.finish(Status::Cancelled, self.so_far()),
+            Trigger::Inline => self.finish(Status::Cancelled, self.partial_answers()),
             Trigger::Opened | Trigger::Popup => Effect::PutAside(self.unsent()),
         }
     }
@@ -518,10 +518,10 @@ impl Prompt {
         let place = self.current().map_or(row, |(_, draft)| draft.place_of(row));
         let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(place));
         let is_read = match self.reading {
-            Reading::NotNeeded => true,
-            Reading::Unread { .. } => false,
+            ReadState::NotNeeded => true,
+            ReadState::Unread { .. } => false,
             // The row itself must have been drawn, too.
-            Reading::Done => is_shown(&self.looked),
+            ReadState::Done => is_shown(&self.looked),
         };
         is_shown(&self.viewport) && is_read
     }
@@ -564,8 +564,12 @@ impl Prompt {
 
     fn finish_typing(&mut self, field: TextField) -> Effect {
         match (field, self.page) {
-            (TextField::Discuss, _) => self.finish(Status::Discuss { message: self.discuss.written() }, self.so_far()),
-            (TextField::Decline, _) => self.finish(Status::Declined { reason: self.decline.written() }, self.so_far()),
+            (TextField::Discuss, _) => {
+                self.finish(Status::Discuss { message: self.discuss.written() }, self.partial_answers())
+            }
+            (TextField::Decline, _) => {
+                self.finish(Status::Declined { reason: self.decline.written() }, self.partial_answers())
+            }
             (TextField::Other, Page::Question(i)) => {
                 if self.drafts[i].other.is_blank() {
                     let back = if self.form() == Some(Form::Input) { "cancel" } else { "go back" };

@@ -1,12 +1,12 @@
 //! Parses questions from JSON. It checks the shape, the lengths and that texts differ, and reports all violations.
 
 use super::{Choice, Content, Question, QuestionSet, Untrusted};
-use crate::alike::{alike, is_other};
 use crate::limits::{Limits, Span};
+use crate::lookalikes::{alike, is_other};
 use crate::repair;
 use crate::rules::{Faults, Form, Rules};
 use crate::sanitize;
-use crate::spelling::{explain_missing, unknown_keys};
+use crate::unknown_keys::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violation, Violations};
 use serde_json::{Map, Value};
 use std::collections::HashMap;

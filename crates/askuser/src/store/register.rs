@@ -266,7 +266,7 @@ impl Register {
         }
         let answering = own.filter(|made| made.scope == CredentialScope::Answer).map(|made| &made.name);
         let mut others = self.people.iter().map(|person| &person.name).chain(answering);
-        if let Some(other) = others.find(|other| *other != name && crate::alike::alike(name, other)) {
+        if let Some(other) = others.find(|other| *other != name && crate::lookalikes::alike(name, other)) {
             return Err(StoreError::Forbidden(format!("{name} looks like {other}: take a name that differs more")));
         }
         let is_new = !self.is_person(name);

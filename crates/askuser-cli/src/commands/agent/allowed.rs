@@ -31,7 +31,7 @@ struct File {
     folder: String,
 }
 
-/// The rules by folder and tool, as [`words`] spells them.
+/// The rules by folder and tool, as [`display`] spells them.
 #[derive(Default, Serialize, Deserialize)]
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 

@@ -4,7 +4,7 @@ use super::session;
 use crate::failure::{self, Failure};
 use crate::json::escape_invisible;
 use crate::result::finish;
-use crate::store::words;
+use crate::store::display;
 use askuser::sanitize;
 use askuser_agent::{Session, Transcript};
 use clap::ArgMatches;
@@ -55,7 +55,7 @@ fn show(session: &Session, mention: Option<&str>, args: &ArgMatches) -> String {
     let wanted = args.get_one::<String>("text").map_or("", String::as_str);
     let mention = mention.map(|line| format!("\n    {}", excerpt(line, wanted))).unwrap_or_default();
     let id = &session.id;
-    let changed = words::date_time(changed_ms);
+    let changed = display::date_time(changed_ms);
     let opening = excerpt(&session.opening, "");
     format!("{id}  {changed}{folder}  {opening}{mention}\n")
 }

@@ -5,7 +5,7 @@
 //! the user to the provider. Opening never blocks.
 
 use super::git_state;
-use crate::store::words;
+use crate::store::display;
 use crate::{config, failure, ownership};
 use std::io::{self, Read};
 use std::path::Path;
@@ -32,7 +32,7 @@ enum Notes {
 
 pub(crate) fn prompt(cwd: &Path) -> String {
     let mut prompt = SYSTEM.trim_ascii_end().to_owned();
-    let date = words::date_time(UNIX_EPOCH.elapsed().map_or(0, |now| now.as_millis() as u64));
+    let date = display::date_time(UNIX_EPOCH.elapsed().map_or(0, |now| now.as_millis() as u64));
     let day = date.split(' ').next().unwrap_or_default();
     prompt.push_str(&format!("\n\nFolder: {}\nSystem: {}\nDate: {day}\n", cwd.display(), std::env::consts::OS));
     prompt.extend(git_state::words(cwd));

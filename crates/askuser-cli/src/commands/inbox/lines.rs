@@ -5,7 +5,7 @@ use super::live::{News, Row, Section, broken, console, withdraw};
 use super::open;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
-use crate::store::{block_on, done, words};
+use crate::store::{block_on, display, done};
 use crate::surfaces::terminal_options;
 use askuser::store::{Cursor, Filter, Handle, QuestionId, StoredQuestion};
 use askuser::{Key, KeyCode, sanitize};
@@ -162,24 +162,24 @@ impl Page {
         let printed = self.first - 1 + self.rows.len() + self.unreadable.len();
         let left = self.total.saturating_sub(printed as u64);
         let more = (left > 0).then(|| format!("{left} more: m"));
-        let unreadable = self.unreadable.iter().map(words::unreadable);
+        let unreadable = self.unreadable.iter().map(display::unreadable);
         [String::new(), format!("{what}{filter}")].into_iter().chain(rows).chain(unreadable).chain(more).collect()
     }
 }
 
 /// Formats a question as `Claude Code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`.
 fn sentence(Row { question, unsent }: &Row) -> String {
-    let who = words::who_and_where(question);
+    let who = display::who_and_where(question);
     match &question.ending {
         Some(ending) => {
-            format!("{who}: {} It {}", shortened(question.request.title()), words::ended(&question.request, ending))
+            format!("{who}: {} It {}", shortened(question.request.title()), display::ended(&question.request, ending))
         }
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
-            let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
-            let age = words::duration(question.age());
-            let names = words::for_whom(question);
-            format!("{who}, {age}: {}{names}{draft}{gone}", shortened(words::titled(question)))
+            let gone = display::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
+            let age = display::duration(question.age());
+            let names = display::for_whom(question);
+            format!("{who}, {age}: {}{names}{draft}{gone}", shortened(display::titled(question)))
         }
     }
 }
@@ -226,7 +226,7 @@ impl Lines {
         loop {
             let new = self.news.look()?.1.and_then(|id| block_on(store.get(&id)).ok());
             if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {
-                self.print(&[String::new(), words::new_question(&new)]);
+                self.print(&[String::new(), display::new_question(&new)]);
                 self.console.print_prompt(prompt);
                 if settings.notify {
                     self.console.bell();

@@ -10,7 +10,7 @@ use super::{Notice, open};
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::signals;
-use crate::store::{self, attempt, done, words};
+use crate::store::{self, attempt, display, done};
 use crate::surfaces::terminal_options;
 use askuser::store::{Attachment, Change, Handle, QuestionId, State, StoreError, StoredQuestion, Watch, Watched};
 use askuser_terminal::{Console, ConsoleEvent, Focus, Options, Role, TerminalInput, Waker};
@@ -211,9 +211,9 @@ pub(super) async fn withdraw(question: &StoredQuestion, store: &Handle) -> Notic
         Err(failure) => return Notice::new(Role::Danger, failure.message),
     };
     match store.withdraw(&question.id, &attempt).await {
-        Ok(_) => Notice::new(Role::Success, format!("Withdrawn: {}", words::name(question))),
+        Ok(_) => Notice::new(Role::Success, format!("Withdrawn: {}", display::name(question))),
         Err(StoreError::Ended(ending)) => {
-            Notice::new(Role::Warning, format!("It {}", words::ended(&question.request, &ending)))
+            Notice::new(Role::Warning, format!("It {}", display::ended(&question.request, &ending)))
         }
         Err(error) => Notice::new(Role::Danger, error.chain()),
     }

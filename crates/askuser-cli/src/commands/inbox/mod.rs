@@ -11,7 +11,7 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use crate::store::{self, block_on, done, for_each_page, only_a_person, open_for_person, words};
+use crate::store::{self, block_on, display, done, for_each_page, only_a_person, open_for_person};
 use crate::surfaces::terminal_options;
 use askuser::prompt::Trigger;
 use askuser::store::{Change, Filter, Handle, QuestionJson, State, StoreError, StoredQuestion, Watched};
@@ -62,10 +62,10 @@ impl Notice {
 fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Option<Notice> {
     match answer::open(store, question, settings, Trigger::Opened) {
         Ok(Err(draft)) if draft.is_empty() => None,
-        Ok(Err(_)) => Some(Notice::new(Role::Success, format!("Saved as draft: {}", words::name(question)))),
+        Ok(Err(_)) => Some(Notice::new(Role::Success, format!("Saved as draft: {}", display::name(question)))),
         Ok(Ok(ending)) if ending.state() == State::TimedOut => None,
         // The screen is cleared, and the prompt's confirmation with it.
-        Ok(Ok(_)) => Some(Notice::new(Role::Success, format!("Answered: {}", words::name(question)))),
+        Ok(Ok(_)) => Some(Notice::new(Role::Success, format!("Answered: {}", display::name(question)))),
         Err(failure) if failure.code == exit::INTERRUPTED => None,
         Err(failure) => {
             let message = failure.message.replacen(question.id.as_str(), "It", 1);
@@ -93,7 +93,7 @@ fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
             _ if count => print_count()?,
             Change::Event(event) => match block_on(store.get(&event.id)) {
                 Ok(question) => write(&line(&question, json))?,
-                Err(StoreError::Damaged { .. }) => failure::notice(&words::unreadable(&event.id)),
+                Err(StoreError::Damaged { .. }) => failure::notice(&display::unreadable(&event.id)),
                 Err(error) => return Err(store::failed(error)),
             },
             Change::Lagged => print_all(store, json)?,
@@ -113,11 +113,11 @@ fn line(question: &StoredQuestion, json: bool) -> String {
         return format!("{}\n", escape_invisible(&serde_json::json!(QuestionJson::from(question))));
     }
     let is_pending = question.state() == State::Pending;
-    let waits = if is_pending { words::duration(question.age()) } else { question.state().name().to_owned() };
-    let gone = words::presence(question).filter(|_| is_pending);
+    let waits = if is_pending { display::duration(question.age()) } else { question.state().name().to_owned() };
+    let gone = display::presence(question).filter(|_| is_pending);
     let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
-    let who = words::who(question);
-    let names = words::for_whom(question);
-    let folder = words::folder(question).unwrap_or_default();
+    let who = display::who(question);
+    let names = display::for_whom(question);
+    let folder = display::folder(question).unwrap_or_default();
     format!("{}  {waits}  {who} {folder}: {}{names}{gone}\n", question.id, question.request.title())
 }

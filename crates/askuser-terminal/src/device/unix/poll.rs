@@ -1,4 +1,4 @@
-//! Reading, writing and waiting, with one poll over the terminal, the signal pipe and one more wake source.
+//! ReadState, writing and waiting, with one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
 use super::line_editor::LineEditor;

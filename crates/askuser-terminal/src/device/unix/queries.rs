@@ -96,7 +96,7 @@ impl Device {
 
     /// Reads the replies that are still expected, so that they do not reach the next reader.
     ///
-    /// Reading stops at the last byte of the last reply, so input typed after it stays in the terminal. Input typed
+    /// ReadState stops at the last byte of the last reply, so input typed after it stays in the terminal. Input typed
     /// before it is lost, because the reply stands behind it.
     pub(super) fn drain_replies(&mut self) -> io::Result<()> {
         self.give_up_replies();

@@ -3,12 +3,12 @@
 use super::{Composer, LEGIBLE};
 use crate::markdown;
 use crate::view::PromptPhase;
-use crate::view::barred::{self, bar};
 use crate::view::frame_line::SharedLine;
 use crate::view::laid_out::Block;
+use crate::view::quoted::{self, bar};
 use crate::view::theme::{PromptStyle, Role};
 use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
-use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
+use askuser::prompt::{AnswerDraft, InputMode, TextField, TextMode};
 use askuser::{Choice, Form, Question};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
@@ -227,13 +227,13 @@ impl Composer<'_, '_> {
     /// for one of the prompt's own.
     fn question_text(&mut self, text: &str) {
         let room = self.room(self.indent());
-        if self.prompt.wording() == Wording::Prose {
+        if self.prompt.wording() == TextMode::Prose {
             return self.prose(self.indent(), text, self.strong(Role::Text), |_, rows| rows > 1);
         }
         if wrap_exactly(text, room).len() == 1 {
             return self.paragraph(self.indent(), text, self.strong(Role::Text));
         }
-        for row in barred::exactly(text, &[], self.theme, room, |_, _| self.strong(Role::Text)) {
+        for row in quoted::exactly(text, &[], self.theme, room, |_, _| self.strong(Role::Text)) {
             self.row(self.indent(), row.spans);
         }
     }
@@ -283,9 +283,9 @@ impl Composer<'_, '_> {
         style: Style,
         needs_bars: fn(&str, usize) -> bool,
     ) -> Vec<Line<'static>> {
-        let is_read = self.prompt.wording() == Wording::Prose;
+        let is_read = self.prompt.wording() == TextMode::Prose;
         if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
-            return barred::prose(&blocks, self.theme, room, style);
+            return quoted::prose(&blocks, self.theme, room, style);
         }
         let words = match markdown::inline(text).filter(|_| is_read) {
             Some(pieces) => markdown::words(&pieces, style, self.theme),

@@ -2,10 +2,10 @@
 
 use super::Composer;
 use crate::markdown;
-use crate::view::barred::bar;
+use crate::view::quoted::bar;
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap_styled};
-use askuser::prompt::{Prefilled, Wording};
+use askuser::prompt::{Prefilled, TextMode};
 use askuser::report;
 use ratatui_core::text::{Line, Span};
 
@@ -54,7 +54,7 @@ impl Composer<'_, '_> {
         let lead = [self.cursor(focused), Span::raw(" ")];
         // A continuation of a question cannot pass for another question.
         let further = [Span::raw("  "), bar(self.theme)];
-        let is_read = self.prompt.wording() == Wording::Prose;
+        let is_read = self.prompt.wording() == TextMode::Prose;
         let rows = if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
             let taken = 2 + width(number).max(width(&further[1].content));
             let room = self.room(self.indent()).saturating_sub(taken);

@@ -23,22 +23,26 @@ fn endings() -> Vec<(&'static str, QuestionSet, Outcome)> {
     let picked = answer(&one, 0, &[0], None, None);
     let several = answer(&many, 0, &[0, 1, 3], None, None);
     let mixed = answer(&many, 0, &[0], Some("bun\nand deno"), Some("no hurry\nreally"));
-    let so_far = answer(&two, 0, &[1], None, None);
-    let both = vec![so_far.clone(), answer(&two, 1, &[0, 1], None, Some("Google: first"))];
+    let partial_answers = answer(&two, 0, &[1], None, None);
+    let both = vec![partial_answers.clone(), answer(&two, 1, &[0, 1], None, Some("Google: first"))];
     vec![
         ("single", one.clone(), answered(&one, vec![picked])),
         ("several", many.clone(), answered(&many, vec![several])),
         ("typed, with a note, in several lines", many.clone(), answered(&many, vec![mixed])),
         ("two questions", two.clone(), answered(&two, both)),
         ("cancelled", one.clone(), Outcome::cancelled()),
-        ("cancelled half way", two.clone(), Outcome::cancelled().with_answers(&two, vec![so_far.clone()]).unwrap()),
+        (
+            "cancelled half way",
+            two.clone(),
+            Outcome::cancelled().with_answers(&two, vec![partial_answers.clone()]).unwrap(),
+        ),
         ("declined", one.clone(), Outcome::declined(None)),
         ("declined with a reason", one.clone(), Outcome::declined(Some("not\nnow".into()))),
         ("discuss", one.clone(), Outcome::discuss(None)),
         (
             "discuss with a message",
             two.clone(),
-            Outcome::discuss(Some("What about LDAP?".into())).with_answers(&two, vec![so_far]).unwrap(),
+            Outcome::discuss(Some("What about LDAP?".into())).with_answers(&two, vec![partial_answers]).unwrap(),
         ),
         ("timed out", one.clone(), Outcome::timed_out()),
         ("unavailable", one, Outcome::unavailable("no terminal")),

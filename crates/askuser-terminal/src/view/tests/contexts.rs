@@ -234,7 +234,7 @@ fn a_plan_shows_what_it_hides_in_a_control_string_and_in_invisible_characters() 
 
 #[test]
 fn where_there_is_only_ascii_no_two_characters_look_the_same() {
-    let theme = Theme { charset: askuser::exact::Charset::Ascii, ..Theme::default() };
+    let theme = Theme { charset: askuser::verbatim::Charset::Ascii, ..Theme::default() };
     let rows = |command: &str| context_lines(&Context::Command(command.into()), &theme, 80)[0].to_string();
     assert_ne!(rows("rm \u{e9}"), rows("rm \u{ea}"));
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
-use askuser::exact::{self, Charset};
 use askuser::input::QuestionInput;
 use askuser::prompt::{InputMode, PromptOptions, Scroll, TextField};
+use askuser::verbatim::{self, Charset};
 use askuser::{Context, Key, KeyCode, QuestionSet, Request, RequestKey, Rules, ToolUse};
 use proptest::prelude::*;
 use ratatui_core::buffer::{Cell, CellWidth};
@@ -84,7 +84,7 @@ fn read_rows(rows: &[ratatui_core::text::Line<'_>], signs: &Signs) -> String {
         }
         shown.push_str(&text[1..]);
     }
-    exact::read(&shown)
+    verbatim::read(&shown)
 }
 
 /// A key that moves, picks or takes a pick back.

@@ -1,7 +1,7 @@
 //! Pictures of every screen as text, some of them with styles.
 
 use super::*;
-use askuser::exact::Charset;
+use askuser::verbatim::Charset;
 use askuser::{Limits, QuestionSet, Rules};
 use fixtures::{ARMED, authentication, database, events, features, long, package_manager, question, set_of};
 use ratatui_core::buffer::Cell;

@@ -92,7 +92,7 @@ fn a_row_that_was_skipped_is_not_read_and_space_goes_back() {
     prompt.look(screen(0, 3));
     for offset in [2, 4, 6] {
         prompt = play(prompt, "<pgdn>").prompt;
-        prompt.foresee(screen(offset, 3));
+        prompt.set_expected_viewport(screen(offset, 3));
     }
     prompt.look(screen(7, 3));
     let mut played = play(prompt, "1");
@@ -167,7 +167,7 @@ fn a_text_is_read_once_wherever_it_is_scrolled_to() {
 fn a_screen_that_is_about_to_show_the_end_has_not_shown_it() {
     let mut prompt = about(Purpose::Permission, Context::Command("rm".into()));
     prompt.look(screen(0, 9));
-    prompt.foresee(screen(1, 9));
+    prompt.set_expected_viewport(screen(1, 9));
     let mut played = play(prompt, "1");
     assert_eq!(played.effect, Effect::Continue);
     played.prompt.look(screen(1, 9));
@@ -221,7 +221,7 @@ fn an_option_that_is_about_to_come_onto_the_screen_permits_nothing_yet() {
         let mut prompt = Prompt::of(&request, Duration::ZERO);
         prompt.look(at(0));
         let mut played = play(prompt, "<enter>");
-        played.prompt.foresee(at(5));
+        played.prompt.set_expected_viewport(at(5));
         played.play("<enter>");
         assert_eq!(matches!(played.effect, Effect::Finish(_)), is_chosen, "{purpose:?}");
         if !is_chosen {

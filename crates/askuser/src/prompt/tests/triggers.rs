@@ -140,7 +140,7 @@ fn a_draft_decides_nothing_but_what_is_filled_in() {
     let theirs = Draft::from(vec![auth().questions()[1].answer(&[1], None, None).unwrap()]);
     let prompt = Prompt::new(auth(), ARMED).prefilled(&known).resuming(&theirs);
     assert_eq!([0, 1].map(|i| prompt.prefilled_by(i)), [Some(Prefilled::Asker), Some(Prefilled::Person)]);
-    assert_eq!(prompt.so_far(), theirs.chosen());
+    assert_eq!(prompt.partial_answers(), theirs.chosen());
 }
 
 #[test]
@@ -220,10 +220,10 @@ fn what_a_surface_could_not_do_is_told_like_a_refused_key() {
 #[test]
 fn a_prompt_takes_everything_from_its_request() {
     for (purpose, wording) in [
-        (Purpose::Question, Wording::Prose),
-        (Purpose::Plan, Wording::Prose),
+        (Purpose::Question, TextMode::Prose),
+        (Purpose::Plan, TextMode::Prose),
         // Text that a person agrees to is shown verbatim.
-        (Purpose::Permission, Wording::Exact),
+        (Purpose::Permission, TextMode::Exact),
     ] {
         let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), auth())
             .with_origin(Origin::default().with_task("audit"))

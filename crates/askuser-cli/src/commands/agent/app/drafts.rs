@@ -3,7 +3,7 @@
 use askuser::RequestKey;
 use askuser::store::{Call, Draft, DraftSave, DraftVersion, SavedDraft, StoreError};
 use askuser_agent::regular_file::{self, Links};
-use askuser_terminal::KeepsDrafts;
+use askuser_terminal::DraftStore;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::future::ready;
@@ -51,7 +51,7 @@ impl SessionDrafts {
     }
 }
 
-impl KeepsDrafts for SessionDrafts {
+impl DraftStore for SessionDrafts {
     /// Returns the draft, if there is one. Only the process that has the session open writes the file.
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>> {
         let saved = |draft| SavedDraft { draft, version: DraftVersion::default(), place: String::new(), saved_ms: 0 };

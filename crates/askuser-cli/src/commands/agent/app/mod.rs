@@ -42,7 +42,7 @@ use agent_thread::AgentThread;
 use askuser::Asker;
 use askuser::store::Handle;
 use askuser_agent::{Agent, AgentEvent};
-use askuser_terminal::{Console, KeepsDrafts, Options};
+use askuser_terminal::{Console, DraftStore, Options};
 use drafts::SessionDrafts;
 use driver::Driver;
 use history::HistoryFile;
@@ -79,8 +79,8 @@ impl Surface {
     /// Sets the store of the questions' drafts, used as the person here. Without a store, a file beside the session
     /// holds the drafts.
     pub(crate) fn kept_in(mut self, store: Option<Handle>) -> Surface {
-        let beside = || session::folder().ok().map(|folder| Arc::new(SessionDrafts { folder }) as Arc<dyn KeepsDrafts>);
-        self.options.kept_in = store.map(|store| Arc::new(store) as Arc<dyn KeepsDrafts>).or_else(beside);
+        let beside = || session::folder().ok().map(|folder| Arc::new(SessionDrafts { folder }) as Arc<dyn DraftStore>);
+        self.options.kept_in = store.map(|store| Arc::new(store) as Arc<dyn DraftStore>).or_else(beside);
         self
     }
 

@@ -10,7 +10,7 @@ use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, counted, format_duration, without_signs};
 use super::view::mode_words;
-use crate::store::words::home_relative;
+use crate::store::display::home_relative;
 use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};

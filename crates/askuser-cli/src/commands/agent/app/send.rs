@@ -6,7 +6,7 @@ use super::scrollback::Item;
 use super::slash_commands::{self, SlashCommand};
 use super::state::{Effect, LastPrinted, RunningTurn, State, TurnEnd, Work};
 use super::{tool_calls, view};
-use crate::store::words::home_relative;
+use crate::store::display::home_relative;
 use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
 use std::time::Duration;

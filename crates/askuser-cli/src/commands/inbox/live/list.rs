@@ -3,7 +3,7 @@
 
 use super::super::Notice;
 use super::update::Effect;
-use crate::store::words;
+use crate::store::display;
 use askuser::prompt::SideText;
 use askuser::store::{Filter, Page, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, Text};
@@ -53,7 +53,7 @@ pub(in super::super) struct Row {
 
 impl From<StoredQuestion> for Row {
     fn from(question: StoredQuestion) -> Row {
-        Row { unsent: words::unsent(&question.unsent), question }
+        Row { unsent: display::unsent(&question.unsent), question }
     }
 }
 
@@ -227,7 +227,7 @@ impl List {
         let place = self.current().map(|row| row.question.cursor);
         let row = self.row();
         let mut rows: Vec<Row> =
-            page.questions.into_iter().filter(|question| !words::is_probe(question)).map(Row::from).collect();
+            page.questions.into_iter().filter(|question| !display::is_probe(question)).map(Row::from).collect();
         if self.is_from_end {
             rows.reverse();
         }
@@ -239,7 +239,7 @@ impl List {
             self.loaded = rows;
         }
         if self.unreadable != page.unreadable {
-            let words = page.unreadable.iter().map(words::unreadable).collect::<Vec<_>>().join("; ");
+            let words = page.unreadable.iter().map(display::unreadable).collect::<Vec<_>>().join("; ");
             self.notice = (!words.is_empty()).then(|| Notice::new(Role::Danger, words));
             self.unreadable = page.unreadable;
         }
@@ -284,7 +284,7 @@ impl List {
 
     pub(super) fn announce_question(&mut self, new: &StoredQuestion) {
         if new.ending.is_none() && self.reader.is_asked(&new.request) {
-            self.notice = Some(Notice::new(Role::Primary, words::new_question(new)));
+            self.notice = Some(Notice::new(Role::Primary, display::new_question(new)));
             self.effects.push_back(Effect::Bell);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::list::{List, Mode, Row, Section};
 use crate::commands::inbox::Notice;
-use crate::store::words;
+use crate::store::display;
 use crate::truncate::truncate;
 use askuser::prompt::SideText;
 use askuser::store::{AskerPresence, State, StoredQuestion};
@@ -164,22 +164,22 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
 fn cells(row: &Row) -> [String; 5] {
     let question = &row.question;
     let (summary, age) = match &question.ending {
-        None => (words::titled(question), words::duration(question.age())),
+        None => (display::titled(question), display::duration(question.age())),
         // The decision comes first, because the line may be truncated.
         Some(ending) => {
-            let decided = words::decided(&question.request, ending);
+            let decided = display::decided(&question.request, ending);
             let asked = question.request.title();
             let summary = decided.map_or_else(|| asked.clone(), |decided| format!("{decided} ← {asked}"));
-            (summary, ending.at_ms().map(words::time).unwrap_or_default())
+            (summary, ending.at_ms().map(display::time).unwrap_or_default())
         }
     };
-    [words::who(question), words::project(question), summary, age, state(row)]
+    [display::who(question), display::project(question), summary, age, state(row)]
 }
 
 /// Returns the state in one or two words. The preview has more details, such as the time.
 fn state(row: &Row) -> String {
     if let Some(ending) = &row.question.ending {
-        let is_not_run = words::not_run(&row.question.request, ending).is_some();
+        let is_not_run = display::not_run(&row.question.request, ending).is_some();
         return if is_not_run { "not run".into() } else { ending.state().name().replace('_', " ") };
     }
     match (row.unsent.is_empty(), is_gone(&row.question), row.question.request.audience_words()) {
@@ -228,15 +228,15 @@ fn preview(
         }
     };
     let dot = format!(" {} ", theme.signs.dot);
-    let asked = format!("asked {}", words::time(question.asked_ms));
-    let gone = words::presence(question).filter(|_| question.ending.is_none());
+    let asked = format!("asked {}", display::time(question.asked_ms));
+    let gone = display::presence(question).filter(|_| question.ending.is_none());
     let names = question.request.audience_words().map(|names| format!("for {names}"));
-    let by = [Some(format!("From {}", words::who(question))), words::folder(question), names, Some(asked), gone];
+    let by = [Some(format!("From {}", display::who(question))), display::folder(question), names, Some(asked), gone];
     put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Detail);
     if let Some(ending) = &question.ending {
-        let ended = words::ended(&question.request, ending);
+        let ended = display::ended(&question.request, ending);
         put(&mut lines, &format!("It {ended}"), "  ", Role::Success);
-        if let Some(words) = words::not_fetched(question) {
+        if let Some(words) = display::not_fetched(question) {
             put(&mut lines, &words, "  ", Role::Detail);
         }
     }

@@ -33,7 +33,7 @@ const BAR: char = '┃';
 /// Returns the complete display of `text` for a person who agrees to it.
 ///
 /// ```
-/// use askuser::exact::{Charset, read, shown};
+/// use askuser::verbatim::{Charset, read, shown};
 ///
 /// let command = "echo hello \u{1b}];touch PWNED;\u{7}";
 /// assert_eq!(shown(command, Charset::Utf8), "echo hello <U+001B>];touch PWNED;<U+0007>");
@@ -153,5 +153,5 @@ fn stands_on_a_mark(c: char, gate: &Gate) -> bool {
 }
 
 #[cfg(test)]
-#[path = "exact_tests.rs"]
+#[path = "verbatim_tests.rs"]
 mod tests;
