@@ -9,13 +9,10 @@
 //! | WebSocket without an origin | Claude Code IDE CVE-2025-52882, OpenClaw CVE-2026-25253 | `there_is_no_cors_no_websocket_and_no_frame` |
 //! | the page sent its token to an address from the query | OpenClaw CVE-2026-25253 | `a_link_cannot_name_another_server` |
 //! | a client declared its own scopes | OpenClaw GHSA-rqpp-rjj8-7wv8, CVE-2026-53821 | `a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer` |
-//! | only the presence of a token was checked | OpenClaw CVE-2026-28472 |
-//! `secrets_are_the_same_only_where_every_byte_is`, `every_request_needs_a_token_that_counts_on_loopback_too` |
-//! | a header of a proxy was trusted | vibetunnel#472, omp-session-gateway#99 |
-//! `headers_of_a_proxy_authorise_nothing_and_give_no_other_name` |
+//! | only the presence of a token was checked | OpenClaw CVE-2026-28472 | `secrets_are_the_same_only_where_every_byte_is`, `every_request_needs_a_token_that_counts_on_loopback_too` |
+//! | a header of a proxy was trusted | vibetunnel#472, omp-session-gateway#99 | `headers_of_a_proxy_authorise_nothing_and_give_no_other_name` |
 //! | clickjacking | Home Assistant GHSA-935v-rmg9-44mw | `there_is_no_cors_no_websocket_and_no_frame` |
-//! | a script or a foreign server in the return address | Home Assistant GHSA-jvxq-x42r-f7mv, GHSA-cr83-q7r2-7f5q |
-//! `no_parameter_sends_a_browser_anywhere_else`, `a_link_cannot_name_another_server` |
+//! | a script or a foreign server in the return address | Home Assistant GHSA-jvxq-x42r-f7mv, GHSA-cr83-q7r2-7f5q | `no_parameter_sends_a_browser_anywhere_else`, `a_link_cannot_name_another_server` |
 //! | a link that decides when it is opened | activepieces#14024, n8n#2540 | `no_get_decides_or_changes_anything` |
 //! | an approval replayed from the client | Vercel VULN-6698 | `an_answer_is_checked_against_the_stored_question` |
 //! | a token in the query | HAPI, Jupyter, opencode | `every_request_needs_a_token_that_counts_on_loopback_too`, `a_link_cannot_name_another_server` |
