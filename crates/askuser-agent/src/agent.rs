@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 /// Runs a model with tools and keeps the conversation.
 ///
 /// ```
+/// use askuser::Chain;
 /// use askuser::policy::{Answers, Policy};
 /// use askuser_agent::{Agent, AgentEvent, Script, tools};
 /// use futures_util::StreamExt;
@@ -41,7 +42,7 @@ use tokio_util::sync::CancellationToken;
 /// ]}"#)?;
 /// // Answers written beforehand; `askuser_terminal::TerminalAsker` asks a person.
 /// let answers = Answers::parse(&serde_json::json!({"Database": "SQLite"}))?;
-/// let asker = Policy { answers: Some(answers), headless: None };
+/// let asker = Chain::alone(Policy { answers: Some(answers), headless: None });
 /// let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Arc::new(asker));
 /// let events: Vec<AgentEvent> = agent.run("Set up storage").collect().await;
 /// assert_eq!(events.last(), Some(&AgentEvent::Done { text: "SQLite it is.".into() }));
