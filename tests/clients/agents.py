@@ -110,6 +110,13 @@ trust_level = "trusted"
     return stage
 
 
+def codex_ready(stage):
+    """Trusts the hooks of `askuser init codex`, which Codex shows for review at its next start."""
+    if (stage.home / ".codex/hooks.json").exists():
+        stage.sees("Hooks need review")
+        stage.keys("2", "Enter")
+
+
 def codex_remote(stage, url, token):
     stage.env["ASKUSER_TOKEN"] = token
     stage.add(".codex/config.toml", f"""
@@ -233,7 +240,7 @@ AGENTS = {
         headless=["codex", "exec", "--skip-git-repo-check", PROMPT],
         terminal=["codex", PROMPT],
         project=nothing,
-        ready=nothing,
+        ready=codex_ready,
         choose_second=["Down", "Enter"],
         refuse=["Escape"],
     ),

@@ -406,6 +406,7 @@ def several(scene):
     run = scene.run(SEVERAL)
     run.set_up()
     run.stage.show(*run.agent.terminal)
+    run.agent.ready(run.stage)
     question = run.stage.pending()
     run.stage.sees("Answer in the inbox")
     run.stage.sees(question["id"])
@@ -468,9 +469,6 @@ def background(scene):
     run = scene.run(IN_BACKGROUND, model=Working)
     run.set_up()
     run.stage.show(*run.agent.terminal)
-    if scene.name == "codex":
-        run.stage.sees("Hooks need review")
-        run.stage.keys("2", "Enter")
     run.agent.ready(run.stage)
     run.stage.sees("I work on.")
     question = run.inbox.pending()
@@ -488,9 +486,6 @@ def background_resumed(scene):
     run = scene.run(IN_BACKGROUND, model=Working)
     run.set_up()
     run.stage.show(*run.agent.terminal)
-    if scene.name == "codex":
-        run.stage.sees("Hooks need review")
-        run.stage.keys("2", "Enter")
     run.agent.ready(run.stage)
     run.stage.sees("I work on.")
     question = run.inbox.pending()

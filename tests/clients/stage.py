@@ -121,7 +121,9 @@ class Stage:
 
     def asked(self):
         """Everything that was asked, whatever became of it. `askuser init` has asked, too, to see that it works."""
-        return [one for one in self.questions("log", "--json") if one["origin"]["agent"] != "askuser doctor"]
+        asked = [one for one in self.questions("log", "--json") if one["origin"]["agent"] != "askuser doctor"]
+        # One that ends while the log is read stands in both of its parts.
+        return list({one["id"]: one for one in asked}.values())
 
     def answer(self, question, *words):
         self.askuser("answer", question["id"], *words)
