@@ -464,14 +464,20 @@ class Working(ScriptedModel):
         return "I work on." if len(turn.results) == 1 else f"The tool returned: {turn.results[-1]}"
 
 
-def background(scene):
-    """Asks in the background and works on; the answer wakes its idle session, and the model fetches it."""
+def works_on(scene):
+    """Asks in the background, in a terminal, and works on; the question as it stands in the inbox."""
     run = scene.run(IN_BACKGROUND, model=Working)
     run.set_up()
     run.stage.show(*run.agent.terminal)
     run.agent.ready(run.stage)
     run.stage.sees("I work on.")
     question = run.inbox.pending()
+    return run, question
+
+
+def background(scene):
+    """Asks in the background and works on; the answer wakes its idle session, and the model fetches it."""
+    run, question = works_on(scene)
     if question["asker"]["waits"] or not question["background"]:
         raise Failed(f"the inbox does not say that it works on: {question['asker']}")
     answered = time.monotonic()
@@ -483,12 +489,7 @@ def background(scene):
 
 def background_resumed(scene):
     """Ended before the answer came: resumed, it is told at once, and the model fetches the answer."""
-    run = scene.run(IN_BACKGROUND, model=Working)
-    run.set_up()
-    run.stage.show(*run.agent.terminal)
-    run.agent.ready(run.stage)
-    run.stage.sees("I work on.")
-    question = run.inbox.pending()
+    run, question = works_on(scene)
     run.stage.kill()
     run.inbox.answer(question, *SECOND)
     run.stage.ended(run.stage.start(*RESUMES[scene.name]))
